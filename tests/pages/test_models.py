@@ -432,7 +432,7 @@ def test_a_source_that_is_too_long_for_an_address_and_one_with_signs_stand_in_th
 def test_more_answers_are_listed_until_all_are_there(app, monkeypatch):
     answers = tuple(PairAnswer(f"s{i}", "a", "b", right=False, ids=(1,)) for i in range(480))
     monkeypatch.setattr(cached, "example_answers", lambda *_: answers)
-    monkeypatch.setattr(model_tabs, "_counts", lambda *_: None)
+    monkeypatch.setattr(model_tabs, "_draw_counts", lambda *_: None)
     assert markup(opened(app, model_tab="errors")).count("./?") == 6
     for said, count in (("200 more", 206), ("200 more", 406), ("74 more", 480)):
         button = app.button(key="models_more")

@@ -75,7 +75,7 @@ def head_grid(shown: RunView, of: str = "") -> None:
         name=labels.file_name(shown.summary.name, "scores", kind),
         key="attention_grid",
     )
-    grid(_grid(shown, kind, of), key="attention_grid", on_table=asked)
+    grid(_pack_grid(shown, kind, of), key="attention_grid", on_table=asked)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,7 @@ def _heads(shown: RunView, kind: KindName) -> _Heads:
 
 
 @memoize(32)
-def _grid(shown: RunView, kind: KindName, of: str) -> bytes:
+def _pack_grid(shown: RunView, kind: KindName, of: str) -> bytes:
     """The payload of the grid."""
     found = _heads(shown, kind)
     queries, keys = sides(shown.trace, kind)
@@ -230,7 +230,7 @@ def panel(both: Runs, picture: Picture) -> None:
     names = words.panels(maps.CONTRIBUTION in state.SHARED.now().options)
     controls.buttons(words.BESIDE_THE_MAP, names, "panel", key="attention_panel", hidden=True)
     if FIELDS.now().panel == "contribution":
-        _other_map(both)
+        _draw_other_map(both)
     elif picture.meta.quantity == "weight" and picture.meta.signed:
         text.paragraph(words.NEGATIVE_WEIGHTS)
     elif picture.meta.signed:
@@ -246,7 +246,7 @@ def panel(both: Runs, picture: Picture) -> None:
         shading(drawn.pack_text(), key="attention_text")
 
 
-def _other_map(both: Runs) -> None:
+def _draw_other_map(both: Runs) -> None:
     """Draw contributions beside weights, or weights beside contributions, of the same selection."""
     chosen = state.SHARED.now()
     if chosen.heads == "rollout":
@@ -288,10 +288,10 @@ def scores(shown: RunView, of: str = "") -> None:
     there = valid_mask(shown.trace, chosen.kind)
     if lost := int((unknown if there is None else unknown & there).any(axis=-1).sum()):
         text.paragraph(words.not_numbers(lost, len(unknown)))
-    _special_tokens(shown, chosen.kind, layer, head)
+    _draw_special_tokens(shown, chosen.kind, layer, head)
 
 
-def _special_tokens(shown: RunView, kind: KindName, layer: int, head: int) -> None:
+def _draw_special_tokens(shown: RunView, kind: KindName, layer: int, head: int) -> None:
     """Draw the contributions of the first and the end token, if one has more than an even share of the weight."""
     try:
         found = key_shares(shown.trace, kind, layer, head, **_specials(shown))

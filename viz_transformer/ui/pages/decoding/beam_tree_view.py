@@ -47,15 +47,15 @@ def show_beam_tree(shown: RunView, on_continue: Callable[[int], None], site: Cal
         key="beam_tree_picture",
     )
     with st.container(key="beam_tree"):
-        beam_tree(_payload(shown), key="beam_tree_picture", on_table=asked)
+        beam_tree(_pack_tree(shown), key="beam_tree_picture", on_table=asked)
     left, right = st.columns([5, 4], gap="medium")
     with left, st.container(key="beam_tree_hypothesis"):
-        _hypothesis(shown, tree, picked, on_continue)
+        _draw_hypothesis(shown, tree, picked, on_continue)
     with right, st.container(key="beam_tree_best"):
-        _best(shown, tree, picked)
+        _draw_best(shown, tree, picked)
     with st.container(key="beam_tree_attention"):
         site()
-        _attention(shown, tree, picked)
+        _draw_attention(shown, tree, picked)
 
 
 def table(shown: RunView, tree: BeamTree) -> pd.DataFrame:
@@ -95,7 +95,7 @@ def _find_picked(tree: BeamTree) -> int:
 
 
 @memoize(8)
-def _payload(shown: RunView) -> bytes:
+def _pack_tree(shown: RunView) -> bytes:
     """The payload of the tree."""
     tree = shown.run.tree
     assert tree is not None
@@ -121,7 +121,7 @@ def _text(shown: RunView, tree: BeamTree, node: Hypothesis) -> str:
     return labels.sentence(codec.decode(tree.ids(node.index)))
 
 
-def _hypothesis(shown: RunView, tree: BeamTree, node: Hypothesis, on_continue: Callable[[int], None]) -> None:
+def _draw_hypothesis(shown: RunView, tree: BeamTree, node: Hypothesis, on_continue: Callable[[int], None]) -> None:
     """Draw the picked hypothesis: its tokens, its score in parts, why it ended, and the button that continues from
     it."""
     what = words.THE_ANSWER if node.index == tree.answer else node.fate
@@ -132,7 +132,7 @@ def _hypothesis(shown: RunView, tree: BeamTree, node: Hypothesis, on_continue: C
     of_step = len([each for each in tree.nodes if each.step == node.step])
     text.definitions(
         [
-            (words.LOG_PROBABILITY, _sum(tree.path(node.index))),
+            (words.LOG_PROBABILITY, _write_sum(tree.path(node.index))),
             (words.LENGTH, str(node.length)),
             (words.SCORE, _score_in_parts(tree, node)),
             (words.RANK_IN_STEP, words.rank_in_step(node.rank, of_step, node.kept)),
@@ -149,7 +149,7 @@ def _hypothesis(shown: RunView, tree: BeamTree, node: Hypothesis, on_continue: C
     )
 
 
-def _sum(path: Sequence[Hypothesis]) -> str:
+def _write_sum(path: Sequence[Hypothesis]) -> str:
     """The sum of the tokens' log-probabilities, written out; of very many only the last ones."""
     parts = [
         words.part_of_sum(labels.isolate(labels.visible(node.token)), words.log_probability(node.log_prob))
@@ -161,7 +161,7 @@ def _sum(path: Sequence[Hypothesis]) -> str:
     return words.sum_of(parts, words.log_probability(path[-1].total, 4))
 
 
-def _best(shown: RunView, tree: BeamTree, picked: Hypothesis) -> None:
+def _draw_best(shown: RunView, tree: BeamTree, picked: Hypothesis) -> None:
     """Draw the list of finished hypotheses, best first, or of running ones if none has finished; a button picks one."""
     counted = any(node.fate == "cut off" for node in tree.finished)
     finished = words.COUNTED_FINISHED if counted else words.FINISHED
@@ -199,7 +199,7 @@ def _drop_common_beginning(texts: Sequence[str]) -> list[str]:
     return [f"…{each[cut:]}" if cut else each for each in texts]
 
 
-def _attention(shown: RunView, tree: BeamTree, node: Hypothesis) -> None:
+def _draw_attention(shown: RunView, tree: BeamTree, node: Hypothesis) -> None:
     """Draw the selected map of a run that writes the picked hypothesis."""
     run = shown.run
     try:

@@ -30,12 +30,12 @@ def show_branches(shown: RunView, site: Callable[[], None] = lambda: None) -> No
     chosen = state.SHARED.now()
     grown: tuple[Branch, ...] = chosen.branches
     with waiting(words.WRITING_BRANCHES, st.empty()):
-        found = {number: _run(shown, number) for number in range(len(grown) + 1)}
+        found = {number: _find_run(shown, number) for number in range(len(grown) + 1)}
     with st.container(key="branch_rows"):
         for number in _sort_branches(grown):
-            _row(number, found[number], grown)
-        _name(grown)
-    _fork(shown)
+            _draw_row(number, found[number], grown)
+        _draw_name_box(grown)
+    _draw_fork(shown)
     if not grown:
         text.paragraph(words.NO_BRANCHES)
         return
@@ -70,7 +70,7 @@ def here(shown: RunView) -> None:
         st.button(words.CLOSE, key="branch_here_close", on_click=branches.close, args=(chosen.branch,))
 
 
-def _fork(shown: RunView) -> None:
+def _draw_fork(shown: RunView) -> None:
     """Draw the button for a branch at the first step where the model is unsure, with its second choice."""
     with st.container(horizontal=True, key="branch_fork", vertical_alignment="bottom"):
         below = st.number_input(
@@ -94,7 +94,7 @@ def _fork(shown: RunView) -> None:
         text.paragraph(words.fork_shares(share, written, instead))
 
 
-def _run(shown: RunView, number: int) -> RunView | str:
+def _find_run(shown: RunView, number: int) -> RunView | str:
     """The run of a branch, or a sentence on why there is none.
 
     There is no stop button: the page is complete, and any choice on it ends the wait."""
@@ -121,7 +121,7 @@ def _depth(grown: tuple[Branch, ...], number: int) -> int:
     return 0 if number == 0 else 1 + _depth(grown, grown[number - 1].parent)
 
 
-def _row(number: int, found: RunView | str, grown: tuple[Branch, ...]) -> None:
+def _draw_row(number: int, found: RunView | str, grown: tuple[Branch, ...]) -> None:
     """Draw one branch: where it left its parent, its answer, and its buttons."""
     chosen = state.SHARED.now()
     called, depth = branches.name(grown, number), _depth(grown, number)
@@ -157,7 +157,7 @@ def _row(number: int, found: RunView | str, grown: tuple[Branch, ...]) -> None:
         )
 
 
-def _name(grown: tuple[Branch, ...]) -> None:
+def _draw_name_box(grown: tuple[Branch, ...]) -> None:
     """Draw the box for the chosen branch's name; the strategy's own answer keeps its name."""
     number = state.SHARED.now().branch
     if not number:

@@ -46,10 +46,10 @@ def comparison(a: RunView, b: RunView, site: Callable[[], None] = lambda: None) 
     with st.container(key="branch_comparison"):
         st.html(answers_html(found, a, b))
         text.paragraph(" ".join(comparison_sentences(found, a, b)))
-        _curves(found, a, b)
+        _draw_curves(found, a, b)
         text.section(words.PREFIX_ATTENTION)
         site()
-        _attention(found, a, b)
+        _draw_attention(found, a, b)
 
 
 def words_of(shown: RunView, letter: Letter) -> str:
@@ -105,7 +105,7 @@ def _writes(shown: RunView, index: int) -> str:
 # --- the curves
 
 
-def _curves(found: Comparison, a: RunView, b: RunView) -> None:
+def _draw_curves(found: Comparison, a: RunView, b: RunView) -> None:
     figure = branch_curves(
         (a.run.tokens, found.log_probs[0].tolist()),
         (b.run.tokens, found.log_probs[1].tolist()),
@@ -145,7 +145,7 @@ def curve_table(found: Comparison, a: RunView, b: RunView) -> pd.DataFrame:
 # --- attention
 
 
-def _attention(found: Comparison, a: RunView, b: RunView) -> None:
+def _draw_attention(found: Comparison, a: RunView, b: RunView) -> None:
     """Draw the total variation of the selected attention's heads, and the largest of all with its place."""
     text.paragraph(DEFINITION)
     text.paragraph(" ".join(attention_sentences(found, a)))
@@ -158,7 +158,7 @@ def _attention(found: Comparison, a: RunView, b: RunView) -> None:
         key="branch_variation",
     )
     if drawn:
-        _heatmap(found, chosen, a, asked)
+        _draw_heatmap(found, chosen, a, asked)
 
 
 def attention_sentences(found: Comparison, a: RunView) -> list[str]:
@@ -185,7 +185,7 @@ def attention_sentences(found: Comparison, a: RunView) -> list[str]:
     return sentences
 
 
-def _heatmap(found: Comparison, chosen: Variation, a: RunView, asked: Asked | None) -> None:
+def _draw_heatmap(found: Comparison, chosen: Variation, a: RunView, asked: Asked | None) -> None:
     heads, rows = chosen.values.shape
     figure = tensor_heatmap(
         chosen.values,

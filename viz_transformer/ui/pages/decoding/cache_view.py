@@ -43,11 +43,11 @@ def show_cache(shown: RunView) -> None:
         text.paragraph(no_cache(shown.run))
         return
     with st.container(key="cache_view"):
-        _step(cache_of_run(shown.run), selected_step(shown.run), shown)
+        _draw_step(cache_of_run(shown.run), selected_step(shown.run), shown)
         _draw_without_cache(shown)
 
 
-def _step(steps: Sequence[CacheStep], index: int, shown: RunView) -> None:
+def _draw_step(steps: Sequence[CacheStep], index: int, shown: RunView) -> None:
     """Draw the computed and reused positions of a step, and the work of all steps."""
     counted = convention(shown.trace.config)
     token = labels.isolate(labels.visible(shown.run.steps[index].token))
@@ -65,7 +65,7 @@ def _step(steps: Sequence[CacheStep], index: int, shown: RunView) -> None:
             name=labels.file_name(shown.summary.name, "cache"),
             key="cache_curves",
         )
-        _curves(steps, index, asked)
+        _draw_curves(steps, index, asked)
 
 
 def no_cache(run: Run) -> str:
@@ -173,7 +173,7 @@ def work_html(steps: Sequence[CacheStep], index: int) -> str:
     return text.table(rows, head=words.WORK_HEAD, style="vt-kv-work", attributes=looks)
 
 
-def _curves(steps: Sequence[CacheStep], index: int, asked: Asked) -> None:
+def _draw_curves(steps: Sequence[CacheStep], index: int, asked: Asked) -> None:
     figure = work_curves(
         [step.cached.total for step in steps],
         [step.whole.total for step in steps],

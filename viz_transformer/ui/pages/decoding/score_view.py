@@ -56,7 +56,7 @@ def show_score(
         st.html(totals_html((words.YOUR_TEXT, found), (own_name(shown), own)))
         for sentence in score_sentences(found, own):
             text.paragraph(sentence)
-        _continue(found, scored, on_continue)
+        _draw_continue(found, scored, on_continue)
 
 
 # --- tokens
@@ -177,7 +177,7 @@ def _plain(token: str) -> str:
 # --- going on
 
 
-def _continue(found: TargetScore, scored: RunView, on_continue: Callable[[int], None]) -> None:
+def _draw_continue(found: TargetScore, scored: RunView, on_continue: Callable[[int], None]) -> None:
     """Draw the choice of a step to continue from, at first the one after the first token that is not the model's
     choice, and a button."""
     steps = [token.index for token in found.tokens[1:]]

@@ -32,10 +32,10 @@ def choice() -> None:
         st.button(words.WRITE, key="decoding_write", on_click=lambda: state.select(target=None))
         return
     named = {each: each for each in STRATEGIES}
-    controls.buttons(words.STRATEGY, named, "strategy", key="decoding_strategy", taken=_strategy)
+    controls.buttons(words.STRATEGY, named, "strategy", key="decoding_strategy", taken=_take_strategy)
 
 
-def _strategy(chosen: str) -> str:
+def _take_strategy(chosen: str) -> str:
     """The strategy chosen; beam search opens the tree's tab, any other leaves it."""
     if chosen == "beam":
         state.select(dec_tab="tree")
@@ -99,7 +99,7 @@ def settings(codec: TextCodec | None, *, below_each_other: bool = False) -> None
                 _draw_banned(codec)
 
 
-def _sampling(_: TextCodec | None) -> None:
+def _draw_sampling(_: TextCodec | None) -> None:
     """Draw temperature, repetition penalty, the three cuts, and the seed."""
     steps = {"temperature": 0.1, "top-k": 1, "top-p": 0.05, "min-p": 0.01, "repetition penalty": 0.1, "seed": 1}
     for place, (name, step) in enumerate(steps.items()):
@@ -108,7 +108,7 @@ def _sampling(_: TextCodec | None) -> None:
         st.number_input(label, step=step, help=words.SAMPLING_HELP[name], width=106, **bound)
 
 
-def _beam(codec: TextCodec | None) -> None:
+def _draw_beam(codec: TextCodec | None) -> None:
     """Draw the width and the settings of the score and of the end of the search."""
     now = _read_beam(codec)
     bound = _part("beam", 0, now, words.WIDTH, BEAM_BOUNDS["width"])
@@ -119,7 +119,7 @@ def _beam(codec: TextCodec | None) -> None:
         st.selectbox(label, [*names], format_func=names.__getitem__, width=148, **_part("beam", place, now))
 
 
-_SETTINGS = {"sampling": _sampling, "beam": _beam}
+_SETTINGS = {"sampling": _draw_sampling, "beam": _draw_beam}
 
 
 def _part(

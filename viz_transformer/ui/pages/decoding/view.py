@@ -40,16 +40,16 @@ def step(both: Runs) -> None:
     """Draw the chosen step: each token's probability, before and after the strategy, and other tokens to take; with two
     runs the same step of both."""
     if not both.beside or both.b is None:
-        _step(both.main, takes=both.main.target is None and not both.difference and both.main is both.a)
+        _draw_step(both.main, takes=both.main.target is None and not both.difference and both.main is both.a)
         return
     first, takes = step_row(both.a.run, 0), both.a.target is None
     for shown, column in zip((both.a, both.b), st.columns(2, gap="medium"), strict=True):
         with column:
             text.paragraph(words.run_named(shown.name, shown.called, shown.words()), style="vt-note vt-pinned")
-            _step(shown, takes=takes and shown is both.a, room=takes, first_row=first)
+            _draw_step(shown, takes=takes and shown is both.a, room=takes, first_row=first)
 
 
-def _step(shown: RunView, *, takes: bool, room: bool = False, first_row: int | None = None) -> None:
+def _draw_step(shown: RunView, *, takes: bool, room: bool = False, first_row: int | None = None) -> None:
     key = "decoding_steps_b" if shown.name == "B" and first_row is not None else "decoding_steps"
     asked = pictures.table(
         lambda: steps.candidate_table(shown),
@@ -148,25 +148,25 @@ def show_tab(both: Runs, ask: Callable[[Question], None]) -> None:
         if both.compared and not projector.is_on():
             text.paragraph(words.A_ALONE)
         if tab == "score":
-            _score(both, ask)
+            _draw_score(both, ask)
         else:
-            {"tree": _tree, "cache": _cache}.get(tab, _branches)(both)
+            {"tree": _draw_tree, "cache": _draw_cache}.get(tab, _draw_branches)(both)
 
 
-def _branches(both: Runs) -> None:
+def _draw_branches(both: Runs) -> None:
     if both.main.target is not None:
         text.paragraph(words.GIVEN_BRANCHES)
     else:
-        branch_list.show_branches(both.main, lambda: _site(both))
+        branch_list.show_branches(both.main, lambda: _draw_site(both))
 
 
-def _site(both: Runs) -> None:
+def _draw_site(both: Runs) -> None:
     """Draw the bar above the maps of a tab, unless the step has it already."""
     if not projector.is_on():
         site_bar.show_site_bar(both)
 
 
-def _tree(both: Runs) -> None:
+def _draw_tree(both: Runs) -> None:
     shown = both.main
 
     def go_on(node: int) -> None:
@@ -174,7 +174,7 @@ def _tree(both: Runs) -> None:
         assert tree is not None
         _follow(shown, tree.ids(node), words.FROM_TREE, first_row=step_row(shown.run, 0))
 
-    beam_tree_view.show_beam_tree(shown, go_on, lambda: _site(both))
+    beam_tree_view.show_beam_tree(shown, go_on, lambda: _draw_site(both))
     if not projector.is_on():
         strategy_bar.of_generate(both.a.ckpt.target_codec)
         strategy_bar.settings(both.a.ckpt.target_codec)
@@ -189,12 +189,12 @@ def _follow(shown: RunView, ids: Sequence[int], called: str, *, first_row: int) 
     branches.grow(same, ids[same:], called, first_row=first_row)
 
 
-def _cache(both: Runs) -> None:
+def _draw_cache(both: Runs) -> None:
     with frame.optional_section(words.NO_SIZES):
         cache_view.show_cache(both.main)
 
 
-def _score(both: Runs, ask: Callable[[Question], None]) -> None:
+def _draw_score(both: Runs, ask: Callable[[Question], None]) -> None:
     """Draw the scores of the reader's own text, token by token; if it cannot be scored the box says why, beside the
     answer's."""
     shown = both.main

@@ -76,18 +76,18 @@ def data_set(ckpt: Checkpoint, status: DeltaGenerator) -> None:
         return
     left, right = st.columns([5, 3], gap="medium")
     with left:
-        _item(ckpt, data)
+        _draw_item(ckpt, data)
     with right:
         facts = st.container()
     with waiting(words.MEASURING, status):
         measured = _measure(ckpt, data.part, data_files.data_key(), data)
     with right:
-        limits = _filter(ckpt, data, measured)
+        limits = _draw_filter(ckpt, data, measured)
     with left:
-        _lengths(ckpt, data, measured, limits)
-    _batch(ckpt, data)
+        _draw_lengths(ckpt, data, measured, limits)
+    _draw_batch(ckpt, data)
     with facts:
-        _sources(ckpt)
+        _draw_sources(ckpt)
 
 
 def _chosen_part(ckpt: Checkpoint, names: Sequence[str], status: DeltaGenerator) -> Data | None:
@@ -140,7 +140,7 @@ def _noun(data: Data) -> str:
     return words.WINDOW if data.whole_text else words.PAIR
 
 
-def _item(ckpt: Checkpoint, data: Data) -> None:
+def _draw_item(ckpt: Checkpoint, data: Data) -> None:
     """Draw one item by its index: both texts as tokens with ids, and the buttons that open it."""
     count = len(data.items)
     number = state.clamp_index("input_item", count, words.the_part(data.part))
@@ -161,7 +161,7 @@ def _item(ckpt: Checkpoint, data: Data) -> None:
     if target and ckpt.spec.kind == "encoder-decoder":
         sides.append(("target", target))
     for side, said in sides:
-        _item_text(ckpt.own_codec(side) if side in ckpt.codecs else None, said, side)
+        _draw_item_text(ckpt.own_codec(side) if side in ckpt.codecs else None, said, side)
     if target and ckpt.spec.kind == "decoder-only":
         text.paragraph(target, lead=words.GOES_ON)
     with st.container(horizontal=True, key="input_open"):
@@ -181,7 +181,7 @@ def _item(ckpt: Checkpoint, data: Data) -> None:
         )
 
 
-def _item_text(codec: Codec | None, said: str, side: SideName) -> None:
+def _draw_item_text(codec: Codec | None, said: str, side: SideName) -> None:
     if codec is None:
         text.paragraph(said)
         return
@@ -196,7 +196,7 @@ def _item_text(codec: Codec | None, said: str, side: SideName) -> None:
     text.paragraph(words.encoded(count, len(found.unknown), codec.add_bos, codec.add_eos))
 
 
-def _sources(ckpt: Checkpoint) -> None:
+def _draw_sources(ckpt: Checkpoint) -> None:
     """Draw the number of items of each part, their files, and how many were left out as too long."""
     try:
         found = _find_sources(ckpt, data_files.data_key())
@@ -235,7 +235,7 @@ def _sides(data: Data, ckpt: Checkpoint) -> tuple[SideName, ...]:
     return ("source",) if ckpt.spec.has_encoder else ("target",)
 
 
-def _filter(ckpt: Checkpoint, data: Data, measured: Measured) -> Mapping[SideName, int]:
+def _draw_filter(ckpt: Checkpoint, data: Data, measured: Measured) -> Mapping[SideName, int]:
     """Draw length statistics, and the counts of a filter by length and known words; returns the filter's limits."""
     text.section(words.LENGTHS)
     sides = _sides(data, ckpt)
@@ -270,7 +270,7 @@ def _filter(ckpt: Checkpoint, data: Data, measured: Measured) -> Mapping[SideNam
     return limits
 
 
-def _lengths(ckpt: Checkpoint, data: Data, measured: Measured, limits: Mapping[SideName, int]) -> None:
+def _draw_lengths(ckpt: Checkpoint, data: Data, measured: Measured, limits: Mapping[SideName, int]) -> None:
     sides = {side: measured.lengths[:, column] for column, side in enumerate(limits)}
     cut = {side: limit for side, limit in limits.items() if limit < int(sides[side].max())}
     title = words.lengths_title(len(data.items), data.whole_text, data.part)
@@ -281,7 +281,7 @@ def _lengths(ckpt: Checkpoint, data: Data, measured: Measured, limits: Mapping[S
     )
 
 
-def _batch(ckpt: Checkpoint, data: Data) -> None:
+def _draw_batch(ckpt: Checkpoint, data: Data) -> None:
     """Draw a shuffled batch of the part as ids, with the padding marked."""
     text.section(words.BATCH)
     with st.container(horizontal=True, vertical_alignment="bottom", key="input_batch_row"):
@@ -436,7 +436,7 @@ def words_and_grammar(shown: RunView, side: SideName) -> None:
             key="input_words",
             alt=words.RULES_ALT,
         )
-    _grammar(language, name, said, linguistics.installed_pipelines(language))
+    _draw_grammar(language, name, said, linguistics.installed_pipelines(language))
 
 
 def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, list[Any]]:
@@ -453,7 +453,7 @@ def _rules(language: str, said: str) -> tuple[Any, Any, str]:
     )
 
 
-def _grammar(language: str, name: str, said: str, pipelines: Sequence[str]) -> None:
+def _draw_grammar(language: str, name: str, said: str, pipelines: Sequence[str]) -> None:
     """Draw part of speech and dependencies by an installed pipeline, or a sentence on how to get one."""
     text.section(words.GRAMMAR)
     if not pipelines:

@@ -43,9 +43,9 @@ def strips(both: Runs, side: SideName, numbers: DeltaGenerator) -> None:
     text.section(_heading(both.main, side))
     row = state.selection()[SIDES[side].field] if FIELDS.now().input_rows == "one" else None
     if both.compared and both.b is not None:
-        _two_runs(both.a, both.b, side, row, numbers, beside=both.beside)
+        _draw_two_runs(both.a, both.b, side, row, numbers, beside=both.beside)
     else:
-        _one_run(both.main, side, row, numbers)
+        _draw_one_run(both.main, side, row, numbers)
 
 
 def _heading(shown: RunView, side: SideName) -> str:
@@ -76,7 +76,7 @@ def row_choice(shown: RunView, side: SideName) -> None:
         )
 
 
-def _one_run(shown: RunView, side: SideName, row: int | None, numbers: DeltaGenerator) -> None:
+def _draw_one_run(shown: RunView, side: SideName, row: int | None, numbers: DeltaGenerator) -> None:
     """Draw the strips of one run, and whether the recorded input is their sum."""
     made = _input_sum(shown, side, row)
     parts = _list_parts(made)
@@ -85,7 +85,7 @@ def _one_run(shown: RunView, side: SideName, row: int | None, numbers: DeltaGene
     _draw(parts, StripRows(names, made.rows, side), row, asked)
     with numbers:
         st.html(_spread_table(_spread_rows(made)))
-        _verdict(made)
+        _say_verdict(made)
     if made.position is None:
         spec = shown.trace.spec
         if spec.config is None:
@@ -149,7 +149,7 @@ def _table(shown: RunView, side: SideName, row: int, numbers: Callable[[], pd.Da
 # --- two runs
 
 
-def _two_runs(
+def _draw_two_runs(
     a: RunView, b: RunView, side: SideName, row: int | None, numbers: DeltaGenerator, *, beside: bool
 ) -> None:
     """Draw the strips of A, B and A − B; for all positions those of A − B alone, on the scale of both. Without A − B,
@@ -294,7 +294,7 @@ def _spread_table(rows: Sequence[tuple[str, NDArray[np.float32]]]) -> str:
     return text.table(body, head=words.SPREAD_HEAD, style="vt-facts vt-numbers")
 
 
-def _verdict(made: InputSum) -> None:
+def _say_verdict(made: InputSum) -> None:
     """Say whether the recorded input is the sum of the strips above it."""
     total = made.out if made.before_norm is None else made.before_norm
     strips = 1 + sum(each is not None for each in (made.segment, made.position))

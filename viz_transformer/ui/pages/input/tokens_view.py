@@ -37,17 +37,17 @@ def tokens(both: Runs, side: SideName) -> None:
         read = given if shown.trace.spec.has_encoder else words.READ_ALL
         text.section(words.decoder_reads(read))
     if not both.compared or both.b is None:
-        _cells(shown, side)
+        _draw_cells(shown, side)
         return
     for each in (both.a, both.b):
         text.paragraph(words.run_of(each.name, each.called, each.words()))
         if side not in each.ckpt.codecs or not tokens_of(each, side):
             text.paragraph(words.reads_no_text(each.name, SIDES[side].stack))
         else:
-            _cells(each, side)
+            _draw_cells(each, side)
 
 
-def _cells(shown: RunView, side: SideName) -> None:
+def _draw_cells(shown: RunView, side: SideName) -> None:
     """Draw the tokens of one run, with the selected position marked, and the text of an unknown one."""
     codec = shown.ckpt.codec(side)
     read = tokens_of(shown, side)

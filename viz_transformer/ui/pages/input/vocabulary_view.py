@@ -104,7 +104,7 @@ def vocabulary(ckpt: Checkpoint, side: SideName, counted: Counts | Missing) -> N
         text.paragraph(words.none_contains(wanted, unknown))
     else:
         listed = ids[:MAX_LISTED]
-        _entry_table(ckpt, side, listed, counted, key=f"input_vocabulary_{ckpt.name}_{side}_{typed}")
+        _draw_entries(ckpt, side, listed, counted, key=f"input_vocabulary_{ckpt.name}_{side}_{typed}")
         if len(ids) > len(listed):
             text.paragraph(words.first_listed(len(listed), len(ids)))
     _counted_remark(codec.unknown is not None, counted)
@@ -119,7 +119,7 @@ def _counted_remark(has_unknown: bool, counted: Counts | Missing) -> None:
     )
 
 
-def _entry_table(
+def _draw_entries(
     ckpt: Checkpoint,
     side: SideName,
     ids: Sequence[int],
@@ -187,15 +187,15 @@ def nearest(ckpt: Checkpoint, side: SideName, entry: int | None, counted: Counts
     ids, cosines = [each.id for each in found.nearest], [each.cosine for each in found.nearest]
     with st.container(key="input_nearest"):
         if projector.is_on():
-            _nearest_in_large(codec, ids, cosines)
+            _draw_nearest_in_large(codec, ids, cosines)
         else:
-            _entry_table(ckpt, side, ids, counted, key=f"input_nearest_{ckpt.name}_{side}_{entry}", cosines=cosines)
+            _draw_entries(ckpt, side, ids, counted, key=f"input_nearest_{ckpt.name}_{side}_{entry}", cosines=cosines)
     seen = None if isinstance(counted, Missing) else _count(codec, counted, entry)
     others = len(codec.names) - 1 - found.without_direction
     text.paragraph(words.neighbourhood(others, found.mean, found.deviation, found.length, seen))
 
 
-def _nearest_in_large(codec: TextCodec, ids: Sequence[int], cosines: Sequence[float]) -> None:
+def _draw_nearest_in_large(codec: TextCodec, ids: Sequence[int], cosines: Sequence[float]) -> None:
     """Draw the nearest entries in large type, for a projector."""
     rows = [
         (

@@ -48,12 +48,12 @@ def live(training: Training, forget: str, asked: DeltaGenerator) -> None:
         if going != ticking or st.session_state.get(_LEFT):
             st.rerun()  # rerun the whole page: a click in here, and the timer, redraw this part only
         questions.show_question(asked, question(training.name, training.history()))
-        _head(training, forget, going=going)
+        _draw_head(training, forget, going=going)
         left, right = st.columns([2, 3], gap="medium")
         with left:
-            _losses(training, going=going)
+            _draw_losses(training, going=going)
         with right:
-            _example(training)
+            _draw_example(training)
         if going:
             text.paragraph(words.STAYS)
 
@@ -76,7 +76,7 @@ def question(name: str, rows: Sequence[Mapping[str, float]]) -> Question:
 # --- where it is
 
 
-def _head(training: Training, forget: str, *, going: bool) -> None:
+def _draw_head(training: Training, forget: str, *, going: bool) -> None:
     """Draw its state and its buttons."""
     progress, tone = training.progress(), _PLAIN
     with st.container(key="train_state"):
@@ -93,7 +93,7 @@ def _head(training: Training, forget: str, *, going: bool) -> None:
         if right := training.right():
             said = f"{said} {words.exactly_right(*right[-1])}"
         with st.container(horizontal=True, vertical_alignment="center", key="train_buttons"):
-            _buttons(training, forget, going=going)
+            _draw_buttons(training, forget, going=going)
             text.paragraph(said, tone=tone)
         if problem := st.session_state.pop(_PROBLEM, None):
             text.paragraph(problem, tone="bad")
@@ -127,7 +127,7 @@ def _describe_end(training: Training) -> tuple[str, text.Tone]:
     return f"{why} {on}", "bad"
 
 
-def _buttons(training: Training, forget: str, *, going: bool) -> None:
+def _draw_buttons(training: Training, forget: str, *, going: bool) -> None:
     if training.done and not going:
         st.button(words.OPEN_MODEL, key="train_open", on_click=_open, args=(training,), type="primary")
     elif not going:
@@ -163,7 +163,7 @@ def _stop(training: Training) -> None:
 # --- what it has learned
 
 
-def _losses(training: Training, *, going: bool) -> None:
+def _draw_losses(training: Training, *, going: bool) -> None:
     """Draw both losses so far."""
     rows = training.history()
     if not rows or rows[-1]["step"] < 1:
@@ -175,7 +175,7 @@ def _losses(training: Training, *, going: bool) -> None:
     frame.chart(figure, key="train_loss", alt=words.LOSS_SO_FAR_ALT, caption=caption)
 
 
-def _example(training: Training) -> None:
+def _draw_example(training: Training) -> None:
     """Draw an example of the test data at every snapshot so far, as in the replay of a training."""
     steps = taken(training.state)
     if not steps or not (training.beginning / CARD).is_file():

@@ -305,7 +305,7 @@ def errors(summary: Summary) -> Question:
         text.paragraph(view.answer_lines(done, translates=translates))
         if left_out := describe.count_left_out(summary.card):
             text.paragraph(words.left_out_of_these(left_out))
-        which = _filter(translates)
+        which = _draw_filter(translates)
         wanted = FIELDS.now().model_find
         found = matching(done, which, wanted)
         narrowed = which != "all" or wanted.strip()
@@ -313,12 +313,12 @@ def errors(summary: Summary) -> Question:
             text.paragraph(words.NONE_FOUND)
         left, right = st.columns([5, 2], gap="medium")
         with left, st.container(key="model_answers"):
-            _answer_list(found, LISTED if narrowed else SHOWN, translates, summary.name)
+            _draw_answers(found, LISTED if narrowed else SHOWN, translates, summary.name)
             _draw_other_model(summary, available, both_answers)
         with right, st.container(key="model_confused"):
             _draw_confusions(confusions(found), translates)
         with right, st.container(key="model_counts"):
-            _counts(summary, available)
+            _draw_counts(summary, available)
     right_ones = sum(answer.right for answer in done)
     most = next(iter(confusions(done)), None)
     return question.errors(summary.name, right_ones, len(done) - right_ones, most, translates=translates)
@@ -373,15 +373,15 @@ def _draw_other_model(summary: Summary, count: int, answers: Callable[..., Both]
     of, key = (summary.name, chosen), "models_more_beside"
     listed = LISTED + MORE * _clicks(of, key)
     st.html(view.differences_table(found[:listed], both.names, len(found)))
-    _more_button(of, len(found) - listed, key)
+    _draw_more_button(of, len(found) - listed, key)
 
 
-def _answer_list(found: Sequence[PairAnswer], shown: int, translates: bool, model: str) -> None:
+def _draw_answers(found: Sequence[PairAnswer], shown: int, translates: bool, model: str) -> None:
     """Draw the first answers of each kind, and a button for MORE while there are any."""
     chosen = FIELDS.now()
     of = (model, chosen.model_answers, chosen.model_find)
     listed = shown + MORE * _clicks(of, "models_more")
-    _more_button(of, view.answer_tables(found, listed, translates=translates, model=model), "models_more")
+    _draw_more_button(of, view.answer_tables(found, listed, translates=translates, model=model), "models_more")
 
 
 def _clicks(of: tuple[str, ...], key: str) -> int:
@@ -390,13 +390,13 @@ def _clicks(of: tuple[str, ...], key: str) -> int:
     return clicks if kept_of == of else 0
 
 
-def _more_button(of: tuple[str, ...], left: int, key: str) -> None:
+def _draw_more_button(of: tuple[str, ...], left: int, key: str) -> None:
     if left > 0:
         kept_as = (f"{key}_of", (of, _clicks(of, key) + 1))
         st.button(words.more(min(left, MORE)), key=key, on_click=st.session_state.__setitem__, args=kept_as)
 
 
-def _filter(translates: bool) -> Any:
+def _draw_filter(translates: bool) -> Any:
     """Draw the controls above the answers; returns the chosen kind."""
     with st.container(horizontal=True, key="model_filter", vertical_alignment="bottom"):
         controls.buttons(words.ANSWERS, words.kinds(translates), "model_answers", key="models_answers")
@@ -431,7 +431,7 @@ def _draw_confusions(found: Sequence[Any], translates: bool) -> None:
         text.paragraph(words.rarer(len(found) - CONFUSED, found[CONFUSED].count))
 
 
-def _counts(summary: Summary, count: int) -> None:
+def _draw_counts(summary: Summary, count: int) -> None:
     """Draw the counts of all pairs under this project's measures and those of two tutorials, each with its meaning."""
     text.section(words.COUNTED)
     try:

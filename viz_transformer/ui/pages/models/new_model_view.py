@@ -30,12 +30,12 @@ def new_model(summary: Summary) -> Question:
     text.paragraph(words.ABOUT_NEW)
     left, right = st.columns([3, 5], gap="medium")
     with left:
-        _controls(recipe, like)
+        _draw_controls(recipe, like)
         try:
             config, wrong = recipe.config(like), None
         except ValueError as error:
             config, wrong = None, str(error)
-        _buttons(recipe, possible=config is not None)
+        _draw_buttons(recipe, possible=config is not None)
         if wrong is not None:
             text.paragraph(f"{capitalised(wrong)}.", tone="bad")
     if config is not None:
@@ -58,7 +58,7 @@ def _recipe(summary: Summary) -> tuple[Recipe, ModelConfig]:
     return recipe, getattr(base, "config", summary.config)
 
 
-def _controls(recipe: Recipe, like: ModelConfig) -> None:
+def _draw_controls(recipe: Recipe, like: ModelConfig) -> None:
     """Draw a box for each part of the recipe; a change of one makes another recipe."""
 
     def bound(field: str) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def _open_beside(recipe: Recipe) -> None:
     state.select(checkpoint=recipe.name, target=answer, **pinned)
 
 
-def _buttons(recipe: Recipe, *, possible: bool) -> None:
+def _draw_buttons(recipe: Recipe, *, possible: bool) -> None:
     """Draw the buttons that open the model, alone or with the trained one as B."""
     chosen = state.SHARED.now()
     opened = recipe.name == chosen.checkpoint

@@ -105,7 +105,7 @@ def open_model() -> Question:
     text.paragraph(words.ABOUT_OPENING)
     given = _files()
     asks = None if given.weights is None else _draw_file(given.weights, given)
-    kept = _own_models()
+    kept = _draw_own_models()
     return question.opened(kept) if asks is None else asks
 
 
@@ -138,13 +138,13 @@ def _draw_file(weights: Path, given: _Files) -> Question:
         _draw_leave_out(opened, _read_answers(weights))
         _draw_measure_button(opened, given.texts)
         sample = _sample()
-        _questions(opened, specials, _read_answers(weights))
+        _draw_questions(opened, specials, _read_answers(weights))
         with top:
-            _name_and_button(opened, sample)
+            _draw_name_and_button(opened, sample)
     with right:
-        _measured_table(opened)
+        _draw_measured_table(opened)
         if opened.plan.layout is None:
-            _places(opened, proposed, _read_answers(weights))
+            _draw_places(opened, proposed, _read_answers(weights))
         text.section(words.FOUND)
         names = {setting.name for setting in asked}
         found = ((name, name_dropped_files(value)) for name, value in report_rows(opened) if name not in names)
@@ -165,7 +165,7 @@ def _draw_hub(name: str) -> Question:
             _show_problem(why or words.not_fetched(name, not_allowed(name)))
             return question.file(name, ready=False)
         text.paragraph(words.may_be_of_hub(name))
-        _button(words.FETCH, "open_fetch", ("fetch", name))
+        _draw_button(words.FETCH, "open_fetch", ("fetch", name))
         if _take_action() != ("fetch", name):
             return question.file(name, ready=False)
         st.session_state.pop(_ACT)
@@ -254,7 +254,7 @@ def _list_open_settings(settings: Sequence[Setting]) -> list[Setting]:
     return [setting for setting in settings if setting.asked or setting.origin in ("given", "measured")]
 
 
-def _questions(opened: Opened, specials: Sequence[Setting], told: dict[str, Any]) -> None:
+def _draw_questions(opened: Opened, specials: Sequence[Setting], told: dict[str, Any]) -> None:
     """Draw the questions that the file leaves open, with default or measured answers."""
     asked = _list_open_settings([*opened.plan.settings, *specials])
     key = _key(opened)
@@ -265,7 +265,7 @@ def _questions(opened: Opened, specials: Sequence[Setting], told: dict[str, Any]
     for index, setting in enumerate(asked):
         with columns[index % 2]:
             present = None if setting.origin == "open" else setting.value
-            _answer(told, setting.name, _question(setting, f"open_{key}_{setting.name}"), present)
+            _answer(told, setting.name, _draw_question(setting, f"open_{key}_{setting.name}"), present)
     if len(opened.weights.copies) > 1:
         with columns[len(asked) % 2]:
             copy = st.selectbox(words.FILE_LABELS["weights"], opened.weights.copies, key=f"open_{key}_weights")
@@ -278,7 +278,7 @@ def _key(opened: Opened) -> str:
     return f"{hashlib.sha256(str(opened.found.path).encode()).hexdigest()[:8]}_{0 if found is None else found.count}"
 
 
-def _question(setting: Setting, key: str) -> Any:
+def _draw_question(setting: Setting, key: str) -> Any:
     """The answer to one setting; the default, or the measured one, is marked."""
     label = _name_setting(setting.name)
     if setting.origin == "open":
@@ -347,7 +347,7 @@ def _draw_measure_button(opened: Opened, path: Path | None) -> None:
         return
     possible = not opened.plan.problems
     _draw_reported_loss(opened)
-    _button(words.MEASURE, "open_measure", ("measure", ""), disabled=not possible)
+    _draw_button(words.MEASURE, "open_measure", ("measure", ""), disabled=not possible)
     if _take_action() == ("measure", "") and possible:
         st.session_state.pop(_ACT)
         slot = st.empty()
@@ -388,7 +388,7 @@ def _draw_reported_loss(opened: Opened) -> None:
     _answer(told, "reported_loss", written, told.get("reported_loss", ""))
 
 
-def _measured_table(opened: Opened) -> None:
+def _draw_measured_table(opened: Opened) -> None:
     """Draw the losses under each alternative, and the conclusion."""
     if (found := _find_measurement(opened.found.path)) is None:
         return
@@ -464,7 +464,7 @@ def _correct_places(rows: Sequence[_Row], edits: Mapping[str, Mapping[str, Any]]
     return found
 
 
-def _places(opened: Opened, proposed: Plan, told: dict[str, Any]) -> None:
+def _draw_places(opened: Opened, proposed: Plan, told: dict[str, Any]) -> None:
     """Draw the table of tensors of an unknown layout, with cells to correct."""
     text.section(words.PLACES)
     text.paragraph(words.ABOUT_PLACES)
@@ -509,7 +509,7 @@ def take_table_edits(key: str, names: Sequence[str], weights: str) -> None:
 # --- the name, and what is there
 
 
-def _name_and_button(opened: Opened, sample: Path | None) -> None:
+def _draw_name_and_button(opened: Opened, sample: Path | None) -> None:
     possible = not opened.plan.problems and (not opened.plan.unanswered or sample is not None)
     name, taken_names = _name(opened.found.path, words.OPEN_MODEL, possible=possible)
     if _take_action() == ("open", "") and possible:
@@ -564,7 +564,7 @@ def _name(path: Path, label: str, ending: str = "", *, possible: bool = True) ->
         st.session_state["open_name"] = usual_name(told, taken_names, ending)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.text_input(words.MODEL_NAME, key="open_name", max_chars=60).strip()
-        _button(label, "open_button", ("open", ""), type="primary", disabled=not possible)
+        _draw_button(label, "open_button", ("open", ""), type="primary", disabled=not possible)
     return name, taken_names
 
 
@@ -634,7 +634,7 @@ def _text_for(name: str, opened: Opened, found: _Found | None) -> dict[str, str]
     return {"text": own or ""}
 
 
-def _own_models() -> list[str]:
+def _draw_own_models() -> list[str]:
     """Draw the library's models, each to be renamed or removed; returns the names."""
     found = kept_models()
     names = [model.name for model in found]
@@ -647,10 +647,12 @@ def _own_models() -> list[str]:
         with st.container(horizontal=True, vertical_alignment="bottom", key=f"open_kept_{model.name}"):
             key = f"open_rename_{model.name}"
             new = st.text_input(words.name_of(model.name), model.name, key=key, max_chars=60).strip()
-            _button(words.RENAME, f"open_do_rename_{model.name}", ("rename", model.name), disabled=new == model.name)
+            _draw_button(
+                words.RENAME, f"open_do_rename_{model.name}", ("rename", model.name), disabled=new == model.name
+            )
             with st.popover(words.REMOVE):
                 text.paragraph(words.removes_model(model.name))
-                _button(words.REMOVE_IT, f"open_do_remove_{model.name}", ("remove", model.name))
+                _draw_button(words.REMOVE_IT, f"open_do_remove_{model.name}", ("remove", model.name))
         if asked == ("rename", model.name):
             _finish_action(partial(rename, model.name, new, taken))
         elif asked == ("remove", model.name):
@@ -658,7 +660,7 @@ def _own_models() -> list[str]:
     return names
 
 
-def _button(label: str, key: str, act: tuple[str, str], **more: Any) -> None:
+def _draw_button(label: str, key: str, act: tuple[str, str], **more: Any) -> None:
     """Draw a button whose action runs once the page has drawn its parts."""
     st.button(label, key=key, on_click=st.session_state.__setitem__, args=(_ACT, act), **more)
 

@@ -65,14 +65,14 @@ def train_model(asked: DeltaGenerator) -> None:
         live(looked_at, _LOOKED_AT, asked)
     else:
         questions.show_question(asked, question.trained([*found]))
-        _new()
+        _draw_new()
     _draw_others([each for each in found.values() if looked_at is None or each.name != looked_at.name])
 
 
 # --- a new one
 
 
-def _new() -> None:
+def _draw_new() -> None:
     text.paragraph(words.ABOUT_TRAINING)
     left, right = st.columns([2, 3], gap="medium")
     with left:
@@ -91,19 +91,19 @@ def _new() -> None:
     except (ValueError, OSError) as error:
         problem = f"{capitalised(_translate_sentence(str(error)))}."
     with right:
-        _settings({"tokens": TOKENS[0], **good, **told}, told)
+        _draw_settings({"tokens": TOKENS[0], **good, **told}, told)
     with left:
         if problem:
             text.paragraph(put_on_one_line(problem, 600), tone="bad")
         if "columns" in told or f"“{words.COLUMNS}”" in problem:
-            _columns(told)
+            _draw_columns(told)
         if given.path != whole.path:
             text.paragraph(_beginning_of(whole.path, given.path))
         for fact in () if proposal is None else proposal.facts:
             begins = str(given.path)  # a file keeps its name as it is
             said = fact.words if fact.words.startswith(begins) else capitalised(fact.words)
             text.paragraph(f"{name_dropped_files(said)}.")
-        _name_and_button(given, told, possible=proposal is not None)
+        _draw_name_and_button(given, told, possible=proposal is not None)
 
 
 def _cut(whole: Given) -> Given:
@@ -158,7 +158,7 @@ def _values(proposal: Proposal, told: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _settings(values: dict[str, Any], told: dict[str, Any]) -> None:
+def _draw_settings(values: dict[str, Any], told: dict[str, Any]) -> None:
     """Draw the proposed settings, each to be changed."""
     values.setdefault("longest", LONGEST)
     text.section(words.PROPOSED)
@@ -194,7 +194,7 @@ def _settings(values: dict[str, Any], told: dict[str, Any]) -> None:
         st.button(words.UNDO_CHANGES, key="train_as_proposed", on_click=told.clear, type="tertiary")
 
 
-def _columns(told: dict[str, Any]) -> None:
+def _draw_columns(told: dict[str, Any]) -> None:
     """Draw the choice of the two columns of a CSV or JSON Lines file to learn from."""
     key = _set_widget("columns", told.get("columns", ""))
     st.text_input(
@@ -230,7 +230,7 @@ def _translate_sentence(sentence: str) -> str:
     return said
 
 
-def _name_and_button(given: Given, told: dict[str, Any], *, possible: bool) -> None:
+def _draw_name_and_button(given: Given, told: dict[str, Any], *, possible: bool) -> None:
     assert given.path is not None
     taken = {each.name for each in cached.summaries()}
     if st.session_state.get(_NAMED) != str(given.path):

@@ -70,7 +70,7 @@ def panel(
             st.rerun()  # rerun the whole page: only it can start or stop the repetition
         if training is not None:
             training.seen()
-        _buttons(owner, settings, make, training)
+        _draw_buttons(owner, settings, make, training)
         if problem := _take_problem():
             text.paragraph(problem, tone="warning")
         _say_state(training, before, steps)
@@ -81,7 +81,7 @@ def panel(
     return None if found is None else found.work
 
 
-def _buttons(owner: Hashable, settings: Hashable, make: Callable[[], Any], training: Training[Any] | None) -> None:
+def _draw_buttons(owner: Hashable, settings: Hashable, make: Callable[[], Any], training: Training[Any] | None) -> None:
     def start() -> None:
         try:
             trainings().start(owner, settings, make)
@@ -166,9 +166,9 @@ def _draw_rebuild(work: Rebuild, going: bool) -> None:
     done = work.done
     if not done:
         with st.container(key="play_picture"):
-            _outputs(work)
+            _draw_outputs(work)
         with st.container(key="play_rest"):
-            _weights_maps(work, work.before, words.MAPS_BEFORE, key="play_maps_before")
+            _draw_weights_maps(work, work.before, words.MAPS_BEFORE, key="play_maps_before")
         return
     step = max(1, done // MAX_POINTS)
     at = list(range(0, done, step))
@@ -188,14 +188,14 @@ def _draw_rebuild(work: Rebuild, going: bool) -> None:
 
 def _draw_rebuild_rest(work: Rebuild, going: bool) -> None:
     """Draw outputs beside the input, and after the end the maps."""
-    _outputs(work)
+    _draw_outputs(work)
     if going:
         return
-    _weights_maps(work, work.before, words.MAPS_BEFORE, key="play_maps_before")
-    _weights_maps(work, work.now, words.maps_after(work.now[0].step), key="play_maps_now")
+    _draw_weights_maps(work, work.before, words.MAPS_BEFORE, key="play_maps_before")
+    _draw_weights_maps(work, work.now, words.maps_after(work.now[0].step), key="play_maps_now")
 
 
-def _outputs(work: Rebuild) -> None:
+def _draw_outputs(work: Rebuild) -> None:
     """Draw the outputs of both networks beside the vectors."""
     outputs = [(words.loss_of(name, each.loss), each.output) for name, each in zip(work.names, work.now, strict=True)]
     title = words.outputs_title(work.now[0].step)
@@ -203,7 +203,7 @@ def _outputs(work: Rebuild) -> None:
     view.chart(figure, key="play_outputs", alt=words.OUTPUTS_ALT, drawn_for=view.ROW_WIDE)
 
 
-def _weights_maps(work: Rebuild, found: tuple[Rebuilt, ...], title: str, *, key: str) -> None:
+def _draw_weights_maps(work: Rebuild, found: tuple[Rebuilt, ...], title: str, *, key: str) -> None:
     """Draw the attention of the one head and of each of the several, at one step."""
     maps = [(words.ONE_HEAD, found[0].weights[0])]
     maps += [(words.head_of(h, len(found[1].weights)), weights) for h, weights in enumerate(found[1].weights)]

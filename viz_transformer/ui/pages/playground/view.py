@@ -65,19 +65,19 @@ def attention_controls() -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="play_controls"):
         seed_box()
         with st.popover(words.SIZES, key="play_sizes_box"):
-            _size(words.VECTORS if own else words.QUERIES, 0, queries)
+            _draw_size(words.VECTORS if own else words.QUERIES, 0, queries)
             if not own:
-                _size(words.KEYS, 1, keys)
-            _size(words.D_K, 2, d_k)
+                _draw_size(words.KEYS, 1, keys)
+            _draw_size(words.D_K, 2, d_k)
             if not own:
-                _size(words.D_V, 3, d_v)
+                _draw_size(words.D_V, 3, d_v)
         controls.buttons(words.MASK, words.MASKS, "play_mask", key="play_mask_kind", hidden=True)
-        _self_switch()
+        _draw_self_switch()
         said = words.SCALED_HELP
         controls.switch(words.SCALED, "unscaled", "play_options", OPTIONS, key="play_unscaled", turned=True, help=said)
 
 
-def _size(label: str, place: int, value: int) -> None:
+def _draw_size(label: str, place: int, value: int) -> None:
     def taken(new: int) -> tuple[int, ...]:
         sizes: tuple[int, ...] = FIELDS.now().play_sizes
         return (*sizes[:place], int(new), *sizes[place + 1 :])
@@ -86,15 +86,15 @@ def _size(label: str, place: int, value: int) -> None:
     st.number_input(label, 1, MAX_SIZE, step=1, width=180, **bound)
 
 
-def _self_switch() -> None:
+def _draw_self_switch() -> None:
     controls.switch(words.SELF, "self", "play_options", OPTIONS, key="play_self", help=words.SELF_HELP)
 
 
 def size_boxes() -> None:
     """Draw the number of queries and their dimension."""
     queries, _, d_k, _ = FIELDS.now().play_sizes
-    _size(words.VECTORS, 0, queries)
-    _size(words.D_MODEL, 2, d_k)
+    _draw_size(words.VECTORS, 0, queries)
+    _draw_size(words.D_MODEL, 2, d_k)
 
 
 def project() -> None:
@@ -173,7 +173,7 @@ def attention() -> Question:
     with st.container(key="play_rest"):
         if own:
             text.paragraph(alignment_sentence(found))
-        _attention_editors(own)
+        _draw_attention_editors(own)
     return question.attention(found, name="x" if own else "q")
 
 
@@ -187,7 +187,7 @@ def alignment_sentence(found: by_hand.Attended) -> str:
     return words.aligned_with_another(i, j, labels.number(products[i, j]), labels.number(products[i, i]))
 
 
-def _attention_editors(own: bool, *, corners: int | None = None) -> None:
+def _draw_attention_editors(own: bool, *, corners: int | None = None) -> None:
     """Draw the editable tables; for the simplex only the keys of its corners, and no values, which it does not use."""
     number_editor.let_the_picture_be_first()
     chosen, size = FIELDS.now(), sizes()
@@ -249,15 +249,15 @@ def simplex() -> Question | None:
         seed_box()
         controls.buttons(words.KEYS, {2: "2", 3: "3"}, "play_keys", key="play_corners")
         with st.popover(words.SIZES, key="play_sizes_box"):
-            _size(words.VECTORS if own else words.QUERIES, 0, FIELDS.now().play_sizes[0])
-            _size(words.D_K, 2, FIELDS.now().play_sizes[2])
-        _self_switch()
+            _draw_size(words.VECTORS if own else words.QUERIES, 0, FIELDS.now().play_sizes[0])
+            _draw_size(words.D_K, 2, FIELDS.now().play_sizes[2])
+        _draw_self_switch()
     count, given = FIELDS.now().play_keys, own_vectors()
     shape = words.SEGMENT if count == 2 else words.TRIANGLE
     if (there := len(given.key)) < count:
         text.paragraph(words.needs_keys(shape, count, there), tone="warning")
         if not own:
-            _size(words.KEYS, 1, FIELDS.now().play_sizes[1])
+            _draw_size(words.KEYS, 1, FIELDS.now().play_sizes[1])
         return None
     few = by_hand.first_keys(given, count)
     mask = by_hand.mask_of("none", len(few.query), count)
@@ -275,12 +275,12 @@ def simplex() -> Question | None:
     with right:
         if not projector.is_on():
             text.paragraph(points)
-        _simplex_numbers(scaled, plain)
+        _draw_simplex_numbers(scaled, plain)
         if own:
             every = by_hand.mask_of("none", len(given.key), len(given.key))
             text.paragraph(alignment_sentence(by_hand.attend(given, every)))
     with st.container(key="play_rest"):
-        _attention_editors(own, corners=count)
+        _draw_attention_editors(own, corners=count)
     return question.simplex(scaled)
 
 
@@ -302,7 +302,7 @@ def _dots(scaled: by_hand.Attended, plain: by_hand.Attended) -> list[Dot]:
     ]
 
 
-def _simplex_numbers(scaled: by_hand.Attended, plain: by_hand.Attended) -> None:
+def _draw_simplex_numbers(scaled: by_hand.Attended, plain: by_hand.Attended) -> None:
     keys = scaled.weights.shape[1]
     bits, bits_plain = by_hand.entropy(scaled.weights), by_hand.entropy(plain.weights)
     head = [words.WEIGHT_OF, *(f"k{j}" for j in range(keys)), words.BITS, words.NOT_SCALED]
@@ -331,7 +331,7 @@ def scaling() -> Question:
     keys = FIELDS.now().play_sizes[1]
     with st.container(horizontal=True, vertical_alignment="center", key="play_controls"):
         seed_box()
-        _size(words.KEYS, 1, keys)
+        _draw_size(words.KEYS, 1, keys)
     found = _growth(FIELDS.now().play_seed, keys)
     asked = pictures.table(
         lambda: growth_table(found),
@@ -428,11 +428,11 @@ def norms() -> Question:
         )
         chart(figure, key="play_norms", alt=words.NORMS_ALT, drawn_for=ROW_WIDE, on_table=asked)
     with st.container(key="play_rest"):
-        _norm_rest(found, seed)
+        _draw_norm_rest(found, seed)
     return question.norms(found, [words.NORM_NAMES[each.norm] for each in found])
 
 
-def _norm_rest(found: list[by_hand.Normalised], seed: int) -> None:
+def _draw_norm_rest(found: list[by_hand.Normalised], seed: int) -> None:
     """Draw facts of the norms, all their numbers, and the editors."""
     x, affine = found[0].x, by_hand.gain_and_offset(number_editor.edits())
     head = list(words.NORM_HEAD)

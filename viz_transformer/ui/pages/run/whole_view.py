@@ -47,7 +47,7 @@ def show_whole_run(both: Runs) -> bool:
         try:
             place = _place(each, along)
             title = each.name if len(shown) > 1 else ""
-            _picture(each, place, along, key=f"run_whole_{number}", title=title)
+            _draw_picture(each, place, along, key=f"run_whole_{number}", title=title)
             any_drawn = True
             if place.there:
                 found += _pack_inside(each, place)
@@ -144,7 +144,7 @@ def _place(shown: RunView, along: Along | None = None) -> _Place:
     return _Place(FIELDS.now().level if there else "run", there, kind.name, layer, head, query, key)
 
 
-def _picture(shown: RunView, place: _Place, along: Along | None, *, key: str, title: str) -> None:
+def _draw_picture(shown: RunView, place: _Place, along: Along | None, *, key: str, title: str) -> None:
     head = site.head_of(shown.trace.spec, state.selection())
     row = _row(shown, along)
     make, level, what = _table(shown, place, head, row)
