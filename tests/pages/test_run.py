@@ -32,7 +32,7 @@ from wording import wording
 from viz_transformer import payload
 from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.analysis.models.untrained import make_untrained, recipe_like
-from viz_transformer.analysis.run.whole import story, whole_run
+from viz_transformer.analysis.run.whole import sublayers_at, whole_run
 from viz_transformer.checkpoint import load
 from viz_transformer.checkpoint.contents import bundled_folder, read_summary
 from viz_transformer.figures import details
@@ -949,7 +949,7 @@ def test_of_two_whole_runs_the_steps_go_to_the_end_of_the_longer_one(app, models
             assert whole(app, number)[0]["along"] == {"first_row": 0, "steps": last + 1, "reads": True}
             table = open_table(app, f"run_whole_{number}")
             row = min(last, len(run.steps) - 1)
-            assert list(table["sub-layer"]) == [told.title for told in story(whole_run(run.trace, head=0), row)]
+            assert list(table["sub-layer"]) == [told.title for told in sublayers_at(whole_run(run.trace, head=0), row)]
             cross = table[table["sub-layer"] == "decoder layer 1, cross-attention"].iloc[0]
             assert cross["weight"] == float(run.trace["decoder.1.cross.weights"][0, 0, row].max())
     opened(app, run_view="whole", text="2", pin_text="29", shown="A", t="3", **LENGTHS)
@@ -995,7 +995,7 @@ def test_at_a_row_without_a_step_page_and_picture_have_the_nearest_step(app, mod
     assert app.session_state["selection"]["t"] == row
     assert f"There is no step at target position {t}: " in words(app)
     assert f"when it wrote {cite(run.steps[step].token)}" in words(app)
-    shares = [each.share for each in story(whole_run(run.trace, head=0), row)]
+    shares = [each.share for each in sublayers_at(whole_run(run.trace, head=0), row)]
     assert list(open_table(app, "run_whole_0")["share added"]) == shares
     opened(app, run_view="map", checkpoint=model, text=text, t=str(t))  # where each row can be looked at
     assert "There is no step" not in words(app)
@@ -1040,7 +1040,7 @@ def test_the_table_of_the_whole_run_has_a_row_for_each_sub_layer(app, bundled):
     opened(app, run_view="whole", heads="2", t="3")
     table = open_table(app, "run_whole_0")
     run = the_run(bundled)
-    assert list(table["sub-layer"]) == [told.title for told in story(whole_run(run.trace, head=2), 3)]
+    assert list(table["sub-layer"]) == [told.title for told in sublayers_at(whole_run(run.trace, head=2), 3)]
     cross = table[table["sub-layer"] == "decoder layer 1, cross-attention"].iloc[0]
     weights = run.trace["decoder.1.cross.weights"][0, 2, 3]
     assert cross["weight"] == float(weights.max())

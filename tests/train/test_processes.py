@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from viz_transformer.analysis.models.snapshots import at_step, learning_run, shown_pairs, taken
+from viz_transformer.analysis.models.snapshots import at_step, learning_run, shown_pairs, snapshot_steps
 from viz_transformer.checkpoint import load
 from viz_transformer.train import processes
 from viz_transformer.train.processes import Asked, Training, go_on, remove, running, start, stop, trainings
@@ -80,14 +80,14 @@ def test_it_goes_on_after_whoever_started_it_is_stopped_killed_and_is_a_model_in
     until(lambda: not found.running)
     assert found.saved and not found.done and found.last_word() == ""
 
-    before = taken(found.state)
+    before = snapshot_steps(found.state)
     note = json.loads((found.state / processes.ASKED).read_text())
     (found.state / processes.ASKED).write_text(json.dumps({**note, "steps": progress.saved + 10}))
     (found,) = trainings()
     go_on(found)
     until(lambda: not found.running)
     assert found.done, found.last_word()
-    ckpt, steps = load(runs / "orphan"), taken(found.state)
+    ckpt, steps = load(runs / "orphan"), snapshot_steps(found.state)
     assert ckpt.card["steps"] == progress.saved + 10 and {*before} <= {*ckpt.snapshots()} == {*steps}
     assert [step for step, right, of in found.right() if 0 <= right <= of] == [*steps]
     assert found.history() == ckpt.history()

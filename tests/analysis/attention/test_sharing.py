@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from viz_transformer.analysis.attention.sharing import asking, describe_heads, find_sharing_heads, sharing
+from viz_transformer.analysis.attention.sharing import describe_heads, find_sharing_heads, query_heads, sharing
 from viz_transformer.model.hooked_model import Heads
 
 
@@ -13,9 +13,9 @@ def heads(query: int, key: int) -> Heads:
 
 
 def test_heads_that_follow_each_other_ask_the_same_keys() -> None:
-    assert [[*asking(heads(6, 2), key)] for key in range(2)] == [[0, 1, 2], [3, 4, 5]]
+    assert [[*query_heads(heads(6, 2), key)] for key in range(2)] == [[0, 1, 2], [3, 4, 5]]
     with pytest.raises(ValueError, match="there is no key head 2: key heads go from 0 to 1"):
-        asking(heads(6, 2), 2)
+        query_heads(heads(6, 2), 2)
 
 
 def test_nothing_is_said_where_each_head_has_its_own_keys() -> None:

@@ -9,7 +9,7 @@ MAX_LISTED = 4
 """Groups of heads that a sentence names one by one."""
 
 
-def asking(heads: Heads, key: int) -> range:
+def query_heads(heads: Heads, key: int) -> range:
     """The query heads that use this key and value head. Raises ValueError for one that there is not."""
     declared.place("key head", key, heads.key)
     return range(key * heads.shared, (key + 1) * heads.shared)
@@ -30,16 +30,18 @@ def sharing(heads: Heads) -> str | None:
     if heads.key == 1:
         return f"All {heads.query} heads ask the same keys and values, each with queries of its own."
     named = [*range(min(heads.key, MAX_LISTED))]
-    groups = [f"{describe_heads(asking(heads, key))}{' ask' * (key == 0)} key head {key}" for key in named]
+    groups = [f"{describe_heads(query_heads(heads, key))}{' ask' * (key == 0)} key head {key}" for key in named]
     last = heads.key - 1
     rest = (
-        "" if len(named) == heads.key else f", and so on to {describe_heads(asking(heads, last))} and key head {last}"
+        ""
+        if len(named) == heads.key
+        else f", and so on to {describe_heads(query_heads(heads, last))} and key head {last}"
     )
     return f"{heads.query} heads of queries share {heads.key} heads of keys and values: {', '.join(groups)}{rest}."
 
 
 def find_sharing_heads(heads: Heads, head: int, most: int) -> tuple[int, ...]:
     """The heads that share this head's keys, itself included; at most `most`, starting from it if there are more."""
-    group = asking(heads, head // heads.shared)
+    group = query_heads(heads, head // heads.shared)
     start = max(group.start, min(head, group.stop - most))
     return tuple(range(start, min(start + most, group.stop)))

@@ -165,7 +165,7 @@ def places(spec: ModelSpec, stack: StackName) -> tuple[SubLayer, ...]:
     return tuple(found)
 
 
-def came_in(spec: ModelSpec, place: SubLayer) -> str:
+def residual_input(spec: ModelSpec, place: SubLayer) -> str:
     """The point of the stream that a sub-layer adds to: `before`, or the layer's input where its parts are parallel."""
     return f"{place.stack}.{place.layer}.residual_in" if place.before in spec.missing else place.before
 

@@ -148,7 +148,7 @@ LONG, MAX_PAIRS = 40, 5
 """Characters of an example that is too long to be read at a glance, and how many examples are."""
 
 
-def taken(state: Path) -> tuple[int, ...]:
+def snapshot_steps(state: Path) -> tuple[int, ...]:
     """The steps of the snapshots that a training's state holds, in order."""
     steps = (path.stem.removeprefix("step-") for path in (state / "snapshots").glob("step-*.pt"))
     return tuple(sorted(int(step) for step in steps if step.isdecimal()))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from viz_transformer import declared
 from viz_transformer.analysis.attention.maps import layer_weights
-from viz_transformer.analysis.layers.sublayers import SubLayer, activity, came_in, places, share_added
+from viz_transformer.analysis.layers.sublayers import SubLayer, activity, places, residual_input, share_added
 from viz_transformer.analysis.run import remarks
 from viz_transformer.analysis.run.whole import sample_features
 from viz_transformer.model.kinds import KINDS, SIDE_OF, KindName, StackName
@@ -100,7 +100,7 @@ def layer_of(trace: Trace, stack: StackName, layer: int) -> LayerDetail:
 
 
 def _part(trace: Trace, place: SubLayer, features: tuple[int, ...]) -> LayerPart:
-    points = {"before": came_in(trace.spec, place), "in": f"{place.site}.in", "out": f"{place.site}.out"}
+    points = {"before": residual_input(trace.spec, place), "in": f"{place.site}.in", "out": f"{place.site}.out"}
     points["after"] = place.after
     if place.total != place.after:
         points["total"] = place.total

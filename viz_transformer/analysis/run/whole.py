@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from viz_transformer import declared
 from viz_transformer.analysis.attention.maps import added_padding, head_view, layer_count
-from viz_transformer.analysis.layers.sublayers import SubLayer, came_in, places, share_added, tokens_of
+from viz_transformer.analysis.layers.sublayers import SubLayer, places, residual_input, share_added, tokens_of
 from viz_transformer.model.kinds import KindName, StackName, kinds_of, stacks_of
 from viz_transformer.running.trace import Tokens, Trace
 
@@ -96,7 +96,7 @@ def whole_run(trace: Trace, *, head: int | None = None, samples: int = SAMPLES) 
 
 
 @dataclass(frozen=True)
-class Told:
+class SubLayerSummary:
     """One sub-layer at one token: the key with most weight, None for a feed-forward or without any weight; and its
     share added."""
 
@@ -106,7 +106,7 @@ class Told:
     share: float
 
 
-def story(whole: WholeRun, row: int) -> tuple[Told, ...]:
+def sublayers_at(whole: WholeRun, row: int) -> tuple[SubLayerSummary, ...]:
     """The sub-layers of the last stack at one of its rows, in the order of the forward pass."""
     stack, first = whole.stacks[-1], whole.stacks[0]
     told = []
@@ -117,7 +117,7 @@ def story(whole: WholeRun, row: int) -> tuple[Told, ...]:
             most = int(np.nanargmax(weights)) if np.nanmax(weights, initial=0) > 0 else None
             if most is not None:
                 key, weight = (first if place.part == "cross" else stack).tokens.tokens[most], float(weights[most])
-        told.append(Told(place.title, key, weight, float(share[row])))
+        told.append(SubLayerSummary(place.title, key, weight, float(share[row])))
     return tuple(told)
 
 
@@ -142,7 +142,7 @@ def _stack(trace: Trace, stack: StackName, samples: int) -> WholeStack:
         known = trace.spec.point.get(point)
         return sampled(point) if known is not None and known.shape[-1] == "D" else None  # not of narrow embeddings
 
-    came = np.stack([_length(trace, came_in(trace.spec, place)) for place in found])
+    came = np.stack([_length(trace, residual_input(trace.spec, place)) for place in found])
     added = np.stack([_length(trace, f"{place.site}.out") for place in found])
     return WholeStack(
         stack=stack,

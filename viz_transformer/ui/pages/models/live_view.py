@@ -10,7 +10,13 @@ import streamlit as st
 
 import viz_transformer as vt
 from viz_transformer import numerals
-from viz_transformer.analysis.models.snapshots import SnapshotRun, learning_run, learning_series, shown_pairs, taken
+from viz_transformer.analysis.models.snapshots import (
+    SnapshotRun,
+    learning_run,
+    learning_series,
+    shown_pairs,
+    snapshot_steps,
+)
 from viz_transformer.analysis.models.training import loss_history
 from viz_transformer.checkpoint.contents import read_summary
 from viz_transformer.checkpoint.files import CARD
@@ -177,7 +183,7 @@ def _draw_losses(training: Training, *, going: bool) -> None:
 
 def _draw_example(training: Training) -> None:
     """Draw an example of the test data at every snapshot so far, as in the replay of a training."""
-    steps = taken(training.state)
+    steps = snapshot_steps(training.state)
     if not steps or not (training.beginning / CARD).is_file():
         return
     try:

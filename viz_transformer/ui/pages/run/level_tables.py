@@ -9,7 +9,7 @@ import pandas as pd
 
 from viz_transformer.analysis.run.attention import AttentionDetail, weighing
 from viz_transformer.analysis.run.layer import LayerDetail
-from viz_transformer.analysis.run.whole import WholeRun, story
+from viz_transformer.analysis.run.whole import WholeRun, sublayers_at
 from viz_transformer.model.layout import PART_NAMES
 from viz_transformer.ui.pages.run import words
 
@@ -18,7 +18,7 @@ _LENGTHS = {"before": "came", "in": "read", "out": "added", "after": "left"}
 
 def tabulate_run(found: WholeRun, row: int) -> pd.DataFrame:
     """The table of the last stack's sub-layers at a row."""
-    rows = [(told.title, told.key or "", told.weight, told.share) for told in story(found, row)]
+    rows = [(told.title, told.key or "", told.weight, told.share) for told in sublayers_at(found, row)]
     return pd.DataFrame(rows, columns=[words.SUB_LAYER, words.MAX_ATTENDED, words.WEIGHT, words.SHARE_ADDED])
 
 
