@@ -74,10 +74,10 @@ def show(
 
 
 def link(*figures: HtmlFigure) -> None:
-    """Link pictures of `show`: from now on what is picked in one of them is picked in all.
+    """Link pictures of `show`, so that what is picked in one of them is picked in all.
 
-    To begin with, where they differ, it is what is picked in the first. A picture shows what it has a place for: that
-    of one head marks the query and the key, and not the head.
+    Where they differ at first, the first one's selection counts. A picture shows what it has a place for: a map of one
+    head marks the query and the key, and not the head.
     Raises ValueError for anything else than two or more such pictures, and where anywidget is not installed.
     """
     if not HAS_WIDGETS:
