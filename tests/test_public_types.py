@@ -165,6 +165,14 @@ def test_what_is_no_keyword_is_a_type_error(functions: dict[str, Any]) -> None:
             draw(*given, title="", heigth=300)
 
 
+def test_help_says_the_types_of_all_keywords() -> None:
+    said = str(inspect.signature(vt.decode))
+    assert "progress: 'Progress | None' = ..." in said and "Ellipsis" not in said
+    for function in (vt.decode, vt.decode_stream, vt.save_checkpoint, vt.evaluate):
+        for each in inspect.signature(function).parameters.values():
+            assert each.annotation is not inspect.Parameter.empty, (function, each)
+
+
 def tried(function: Callable[..., Any], given: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
     """The argument and the value of each call that ended in another error than one sentence."""
     for argument in given:

@@ -29,7 +29,7 @@ def takes(**kinds: Accepted) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """
 
     def checked(function: Callable[P, R]) -> Callable[P, R]:
-        signature = _with_keywords(inspect.signature(function), kinds)
+        signature = _with_keywords(function, kinds)
 
         @wraps(function)
         def call(*args: P.args, **named: P.kwargs) -> R:
@@ -44,12 +44,33 @@ def takes(**kinds: Accepted) -> Callable[[Callable[P, R]], Callable[P, R]]:
     return checked
 
 
-def _with_keywords(signature: inspect.Signature, names: Collection[str]) -> inspect.Signature:
+class _Default:
+    """The default of a keyword that need not be given."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+def _with_keywords(function: Callable[..., Any], names: Collection[str]) -> inspect.Signature:
     """The signature with a keyword for each name that it lacks in place of `**`, so that another one is a TypeError."""
+    signature = inspect.signature(function)
     given = signature.parameters
     named = [each for each in given.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
-    more = [inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY, default=...) for each in names if each not in given]
+    more = [
+        inspect.Parameter(
+            each, inspect.Parameter.KEYWORD_ONLY, default=_Default(), annotation=_find_type(function, each)
+        )
+        for each in names
+        if each not in given
+    ]
     return signature.replace(parameters=[*named, *more])
+
+
+def _find_type(function: Callable[..., Any], name: str) -> object:
+    """The type of an entry of the TypedDict of the function's `**`, as it is written there."""
+    written = next(str(each) for each in function.__annotations__.values() if str(each).startswith("Unpack["))
+    entries = function.__globals__[written.removeprefix("Unpack[").removesuffix("]")].__annotations__
+    return getattr(entries[name], "__forward_arg__", entries[name])
 
 
 def shown(value: object) -> str:
