@@ -64,13 +64,13 @@ export function button(className, text, title, onClick) {
  * @template {string} Name
  * @param {Name[]} names
  */
-export function stageOf(names, role = "application") {
+export function stageOf(names) {
   const stage = element("div", "stage")
   const made = /** @type {Record<Name, HTMLCanvasElement>} */ (
     Object.fromEntries(names.map((name) => [name, element("canvas", name)]))
   )
   stage.tabIndex = 0
-  stage.setAttribute("role", role)
+  stage.setAttribute("role", "application")
   stage.append(...names.map((name) => made[name]))
   return { stage, ...made }
 }
