@@ -18,8 +18,7 @@ JAVASCRIPT = [*(ROOT / "viz_transformer").rglob("*.js")]
 DOCS = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
 EXPLAINED = (
     *"model text running checkpoint huggingface measuring train command".split(),
-    *("analysis", "figures", "ui/components", "ui/session", "ui/frame"),
-    *(f"ui/pages/{page}" for page in "attention decoding input models playground run weight".split()),
+    *("analysis", "figures", "ui/components", "ui/session", "ui/frame", "ui/pages"),
 )
 """The packages whose docstrings and comments are held to the same words."""
 PRINTED = ROOT / "viz_transformer" / "analysis" / "weight" / "derivation.py"

@@ -85,7 +85,7 @@ def lens_panel(both: Runs) -> None:
 
 
 def _which_rows(shown: RunView, stack: StackName, near: Lens) -> None:
-    """Where a lens of all tokens takes time: which stand here, and a button for the others."""
+    """Draw, if a lens of all tokens takes time, which ones are shown, and a button for the others."""
     count = len(tokens_of(shown.trace, stack))
     if len(near.rows) == count:
         return
@@ -100,7 +100,7 @@ def _which_rows(shown: RunView, stack: StackName, near: Lens) -> None:
 
 
 def lens_words(shown: RunView, stack: StackName, found: Lens) -> str:
-    """What stands in a cell, and whose logits the last columns are."""
+    """A sentence on what a cell shows, and whose logits the last columns are."""
     same = words.equal(f"{found.gap:.1e}" if found.gap else "")
     cell = words.lens_cell(_final(found), writes=stack == "decoder")
     if not _has_own(found):
@@ -111,7 +111,7 @@ def lens_words(shown: RunView, stack: StackName, found: Lens) -> str:
 
 
 def _has_own(found: Lens) -> bool:
-    """Whether the logits that wrote the tokens stand in a column of their own."""
+    """Whether the logits that wrote the tokens have a column of their own."""
     return found.stations[-1] == OWN_STEP
 
 

@@ -20,7 +20,7 @@ from viz_transformer.ui.pages.layers import lens_view, view, words
 from viz_transformer.ui.session.runs import RunView
 
 MAX_TIED = 2
-"""Of more tokens that are as probable the answer names no more."""
+"""The most tokens of one probability that the answer names."""
 
 
 def settled(shown: RunView, found: Lens, position: int) -> Question | None:
@@ -74,7 +74,7 @@ def changed_most(shown: RunView, flows: Sequence[Flow], position: int) -> Questi
 
 
 def at_stop(shown: RunView, flows: Sequence[Flow], found: Lens | None, position: int) -> tuple[str, ...]:
-    """The sub-layer that added the largest share at the chosen position; what the lens reads behind its layer, and at
+    """The sub-layer that added the largest share at the chosen position; what the lens reads after its layer, and at
     the end."""
     most = most_added(flows, position)
     if most is None:

@@ -144,9 +144,9 @@ def _flow_columns(flow: sublayers.Flow, active: sublayers.Activity | None, *, po
 
 
 def norm_panel(both: Runs, place: sublayers.SubLayer | None, stack: StackName) -> None:
-    """Mean and variance before and after the selected norm, by token, and its gain and offset by feature.
+    """Draw mean and variance before and after the selected norm, by token, and its gain and offset by feature.
 
-    A final norm stands beside the rail, where there is room for one thing below the other; so it is on a projector.
+    A final norm is beside the rail, where there is room for one thing below the other; so it is on a projector.
     """
     shown = both.main
     trace, model = shown.trace, shown.ckpt.model
@@ -192,11 +192,11 @@ def along_the_stream(both: Runs, place: sublayers.SubLayer | None) -> None:
     found = flows_of(shown, stack)
     other = _other_flows(both, found, stack)
     counted, token = found[0].counted, chosen_token(stack)
-    memoize = np.flatnonzero(counted | (np.arange(len(counted)) == token))  # no padding, but for the selected token
+    memoize = np.flatnonzero(counted | (np.arange(len(counted)) == token))  # no padding, except for the selected token
     nothing = np.full(len(memoize), np.nan), np.nan
 
     def panel(title: str, name: str, first: Any, least_most: tuple[int, int | None], baseline: Any = None) -> Panel:
-        """first: what stands in front of the first sub-layer, of each token and as the mean of the other run."""
+        """first: the values before the first sub-layer, of each token and as the mean of the other run."""
         values = np.vstack([first[0], *(getattr(flow, name)[memoize] for flow in found)])
         means = None if other is None else [first[1], *(mean(flow, getattr(flow, name)) for flow in other)]
         return Panel(title, values, least_most, baseline, means)
@@ -237,7 +237,7 @@ def along_the_stream(both: Runs, place: sublayers.SubLayer | None) -> None:
 
 
 def _other_flows(both: Runs, found: Sequence[sublayers.Flow], stack: StackName) -> tuple[sublayers.Flow, ...] | None:
-    """The flows of B where both are looked at and both models have the same sub-layers; else a remark says why not."""
+    """The flows of B if both are shown and both models have the same sub-layers; else a remark says why not."""
     if not both.compared or both.b is None:
         return None
     if stack in stacks_of(both.b.trace.spec) and not both.b.recorded:

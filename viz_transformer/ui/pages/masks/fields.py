@@ -31,28 +31,34 @@ _CELLS = Codec(cells, words.CHANGED_CELLS.format(MAX_CELLS))
 
 @dataclass(frozen=True, kw_only=True)
 class Masks:
-    """mask_view: what stands on top, masks or weights. mask_of: masks of texts or of a plain size; mask_kind: the kind
-    of attention, None before the page was seen.
-
-    mask_batch: the other texts of the batch, one a line, None for some of the examples; mask_text: which of them is
-    looked at, 0 is the run's. mask_size, mask_padded: of a plain mask. mask_padding, mask_fill: rule and fill, "" for
-    the model's own; mask_cells: changed cells as words ("d3.5", "d3"). mask_query, mask_key: a cell where it is none of
-    the run; mask_swap: the side whose tokens are swapped.
-    """
+    """The fields of the page Masks in the address."""
 
     mask_view: str = url_field("masks", one_of(VIEWS))
+    """Masks or weights."""
     mask_of: str = url_field("texts", one_of(MASKS_OF))
+    """Masks of texts or of a plain size."""
     mask_kind: KindName | None = url_field(None, one_of(tuple(KINDS)), picked=True)
+    """The kind of attention; None before the page was seen."""
     mask_batch: str | None = url_field(None, text_of_at_most(LONGEST_BATCH))
+    """The other texts of the batch, one a line; None: some of the examples."""
     mask_text: int = url_field(0, NUMBER)
+    """The shown text of the batch; 0: the text of the run."""
     mask_size: int = url_field(8, NUMBER)
+    """The side of a plain mask."""
     mask_padded: int = url_field(2, NUMBER)
+    """The padding of a plain mask."""
     mask_padding: str = url_field("", one_of(PADDING_RULES))
+    """The padding rule; "": the model's own."""
     mask_fill: str = url_field("", one_of(FILLS))
+    """The fill of masked scores; "": the model's own."""
     mask_cells: tuple[str, ...] = url_field((), _CELLS)
+    """The changed cells as words: "d3.5" is one, "d3" a row."""
     mask_query: int = url_field(0, NUMBER, picked=True)
+    """The query of a cell that is none of the run."""
     mask_key: int = url_field(0, NUMBER, picked=True)
+    """Its key."""
     mask_swap: SideName = url_field("target", one_of(SWAPPED))
+    """The side whose tokens are swapped."""
 
 
 FIELDS = state.declare(Masks)

@@ -1,4 +1,4 @@
-"""Whose masks the Masks page shows: the controls of it, and the runs behind the masks."""
+"""Whose masks the Masks page shows: the controls, and the runs that the masks are from."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from viz_transformer.ui.session.waiting import waiting
 
 LARGEST_SIZE = 64
 OTHER_TEXTS, MAX_OTHERS = 2, 5
-"""How many examples stand beside the text if nobody typed any, and how many lines are read."""
+"""How many examples are in the batch with the text if nobody typed any, and how many lines are read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class Compared:
 
 @dataclass(frozen=True, eq=False)
 class Looked:
-    """What the page is about: the masks of one kind with their tokens, and the runs behind them, if there are any."""
+    """The shown masks of one kind with their tokens, and the runs that they are from, if any."""
 
     kind: KindName
     parts: MaskParts
@@ -208,7 +208,7 @@ def _another(shown: RunView, line: str) -> RunView:
 
 
 def _text_control(batch: list[RunView]) -> int:
-    """Which text of the batch is looked at."""
+    """The index of the shown text of the batch."""
     index = min(int(FIELDS.now().mask_text), len(batch) - 1)
     state.clamp(mask_text=index)
     if len(batch) > 1:

@@ -41,8 +41,7 @@ _WHEN = ("before", "after")
 
 
 def before_and_after(looked: Looked, own: str = "") -> None:
-    """Padding and causal, and both of them before and after what was changed. own: behind the key of the second of
-    two."""
+    """Draw padding and causal mask, and both before and after the changes. own: ends the key of the second of two."""
     parts = looked.parts
     notes = (
         words.CLOSES_NOTHING if parts.padding.all() else words.RULE_NOTES[looked.rule],

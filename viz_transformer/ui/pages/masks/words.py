@@ -291,7 +291,7 @@ EFFECT_COLUMNS = (
 
 @dataclass(frozen=True)
 class Rows:
-    """What is said of rows with logits: that another or the same is the most probable, and what their table has."""
+    """Sentences on rows with logits: another or the same token is the most probable; and the heads of their table."""
 
     other: str
     same: str

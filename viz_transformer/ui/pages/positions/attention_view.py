@@ -40,7 +40,7 @@ from viz_transformer.ui.session.memoize import memoize
 from viz_transformer.ui.session.runs import RunView
 
 ROUNDING = 1e-5
-"""Of a product, as a share of the largest: float32 adding in another order."""
+"""The error of a product, as a share of the largest: float32 adds in another order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -369,7 +369,7 @@ def bias_in_words(found: BiasRule, head: int) -> str:
 
 
 def steps_html(found: BiasRule, distance: int) -> str:
-    """A row for each run of distances with one bias; that of the chosen query and key is marked."""
+    """The HTML of a row for each range of distances with one bias; the row of the chosen query and key is marked."""
     body = "".join(
         f"<tr{' class=vt-here' if each.first <= distance <= each.last else ''}><th>{_span(each.first, each.last)}</th>"
         f"<td>{html.escape(significant(each.bias, 6))}</td></tr>"

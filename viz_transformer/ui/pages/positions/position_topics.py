@@ -47,7 +47,7 @@ ALL_COLUMNS, LISTED = 8, 10
 
 
 def topic_control() -> str:
-    """What stands below the picture."""
+    """The topics below the picture."""
     chosen: str = FIELDS.now().pos_topic
     with st.container(key="pos_topics"):
         controls.buttons(words.TOPIC, words.TOPICS, "pos_topic", key="pos_topic", hidden=True, taken=_switched)

@@ -1,4 +1,4 @@
-"""Parts of the Positions page: which table is shown, its picture and curves, and what stands below them."""
+"""Parts of the Positions page: which table is shown, its picture and curves, and the topic below them."""
 
 from __future__ import annotations
 
@@ -286,7 +286,7 @@ def table_picture_of(table: Table, called: str = "") -> Picture:
 
 
 def put(picture: Picture, table: Table, *, called: str = "", own: str = "") -> None:
-    """A picture of a table in its place. called: before the note of its numbers; own: behind the keys of B's."""
+    """Draw the picture of a table. called: precedes the note of its numbers; own: ends the keys of B's."""
     asked = pictures.table(
         picture.table,
         note=words.table_note(called, table.shown.caption(words.POSITIONS)),
@@ -297,7 +297,7 @@ def put(picture: Picture, table: Table, *, called: str = "", own: str = "") -> N
 
 
 def of_b(table: Table, b: RunView) -> Table | str:
-    """B's own table, for the stack of A's, or the sentence that stands in its place: there is none, or it is A's."""
+    """B's own table, for the stack of A's, or a sentence instead: there is none, or it is A's."""
     spec, stack = b.trace.spec, table.stack
     if stack not in stacks_of(spec):
         return words.b_has_no(stack)
@@ -391,7 +391,7 @@ def chart(
 
 
 def height(usual: int) -> int:
-    """Of a figure, in pixels; on a projector so low that it fits above the caption when it is enlarged."""
+    """The height of a figure, in pixels; on a projector low enough to fit above the caption when it is enlarged."""
     return min(usual, LOW) if projector.is_on() else usual
 
 

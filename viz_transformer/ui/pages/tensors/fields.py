@@ -14,14 +14,14 @@ Chart = Literal["heatmap", "histogram", "points"]
 
 @dataclass(frozen=True, kw_only=True)
 class Tensors:
-    """point: which value of the run is looked at, chart: how.
-
-    seed: of the dropout of a run in training mode, None in evaluation mode.
-    """
+    """The fields of the page Tensors in the address."""
 
     point: str = url_field("", matching("[a-z0-9_.]{0,80}", words.POINT_NAME), picked=True)
+    """The name of the shown point."""
     chart: Chart = url_field("heatmap", one_of(get_args(Chart)))
+    """How it is drawn."""
     seed: int | None = url_field(None, NUMBER)
+    """The seed of the dropout of a run in training mode; None: evaluation mode."""
 
 
 FIELDS = state.declare(Tensors)

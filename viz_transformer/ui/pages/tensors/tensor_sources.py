@@ -73,7 +73,7 @@ class Looked:
 
     @property
     def cited(self) -> str:
-        """Checkpoint and id of what is looked at."""
+        """The checkpoint and id of the shown traces."""
         return " − ".join(map(_cited, self.traces))
 
     @property
@@ -84,13 +84,13 @@ class Looked:
         return self.cited
 
     def rows_of(self, name: str) -> str:
-        """Of which pass the rows of a point are, where that has to be said."""
+        """The pass that the rows of a point are from, "" if that goes without saying."""
         found = dict.fromkeys(trace.row_source for trace in self.traces)
         return " − ".join(filter(None, found)) if self.trace.spec.grows(name) != "never" else ""
 
     @property
     def passes(self) -> tuple[str, ...]:
-        """Of which passes the decoder's rows are, in sentences."""
+        """Sentences on the passes that the decoder's rows are from."""
         return tuple(filter(None, dict.fromkeys(map(passes.sentence, self.traces))))
 
     @property
@@ -140,7 +140,7 @@ def looked_at(both: Runs) -> Looked:
 
 
 def beside(both: Runs, looked: Looked) -> Looked | None:
-    """B's trace, where it stands beside A's; None where one thing alone is looked at."""
+    """B's trace, if both are shown side by side; None if one trace is shown."""
     if both.b is None or not both.beside or looked.name != "A" or looked.second is not None:
         return None
     trace, key = _of_run(both.b, FIELDS.now().seed)
@@ -169,7 +169,7 @@ def _training(shown: RunView, seed: int) -> Trace:
 
 
 def _vocabulary(both: Runs, trace: Trace) -> Sequence[str] | None:
-    """That of the run whose weights the trace has."""
+    """The target vocabulary of the run whose weights the trace has; None if there is none."""
     for shown in (both.main, both.a, both.b):
         codec = None if shown is None else shown.ckpt.target_codec
         if shown is not None and codec is not None and shown.trace.weights_sha256 == trace.weights_sha256:
@@ -178,7 +178,7 @@ def _vocabulary(both: Runs, trace: Trace) -> Sequence[str] | None:
 
 
 def save_button(looked: Looked) -> None:
-    """The trace that is looked at, as a file; of a difference the first. Made when it is asked for."""
+    """Draw the button that saves the shown trace, of a difference the first; the file is made on request."""
     trace = looked.trace
     if not trace.is_kept_whole:
         text.paragraph(TOO_LARGE)
@@ -203,7 +203,7 @@ def file_controls() -> DeltaGenerator:
 
 
 def choice_controls() -> None:
-    """Which of the run, the opened file and their difference is looked at."""
+    """Draw the choice between the run, the opened file and their difference."""
     trace_file = st.session_state.get(_OPENED)
     if trace_file is None:
         return
@@ -274,7 +274,7 @@ def _described(trace: Trace | None) -> str:
 
 
 def file_is_shown() -> bool:
-    """Whether the opened file itself was looked at last."""
+    """Whether the opened file itself was shown last."""
     return bool(st.session_state.get(_CHOICE) == FILE)
 
 

@@ -229,13 +229,13 @@ def _beside(a: Drawn, b: Drawn | str, chart: Literal["heatmap", "histogram"]) ->
 
 
 def viewed(looked: Looked, name: str) -> tuple[points.PointView, points.Statistics]:
-    """A point of what is looked at, and its statistics."""
+    """A point of the shown trace, and its statistics."""
     return _viewed(looked.key, name, looked.vocabulary is not None, looked)
 
 
 @memoize(2)
 def _viewed(key: str, name: str, with_vocabulary: bool, _looked: Looked) -> tuple[points.PointView, points.Statistics]:
-    """A point and its statistics; kept, since a derived point of a long text takes seconds and its heads are looked at
+    """A point and its statistics; kept, since a derived point of a long text takes seconds and its heads are shown
     one after the other."""
     view = _looked.view(name)
     return view, points.statistics(view.values)
@@ -304,7 +304,7 @@ def percent(part: int, whole: int) -> str:
 
 
 def index_boxes(view: points.PointView, *, own_heads: bool) -> tuple[int, ...]:
-    """A box for each axis in front of the two that are drawn, with a choice; that of the heads is the selection's head.
+    """Draw a box for each axis before the two drawn ones, of which the heads' is the selection's; return the places.
 
     own_heads: the point is of another model, whose heads are not the selection's.
     """
@@ -358,8 +358,7 @@ def slice_table(shown: points.Slice) -> pd.DataFrame:
 
 
 def heatmap(drawn: Drawn, *, beside: Drawn | None = None) -> None:
-    """The slice, on the scale of the whole point, so that its heads can be compared, and of both where two stand
-    beside each other."""
+    """Draw the slice on the scale of the whole point, so that heads can be compared; of two runs, on one scale."""
     looked, view, shown = drawn.looked, drawn.view, drawn.shown
     alone, title = _alone(drawn), _title(drawn)
     caption, name = frame.saved_as(title, of=looked.caption, rows=_rows(drawn))
@@ -402,7 +401,7 @@ def bars(drawn: Drawn, *, beside: Drawn | None = None) -> None:
 
 
 def _alone(drawn: Drawn) -> bool:
-    """Whether it is not one of two that stand beside each other."""
+    """Whether it is not one of two that are shown side by side."""
     return drawn.looked.name not in BESIDE or drawn.looked.second is not None
 
 
