@@ -1,5 +1,7 @@
 """What the masks are sent is what they were given; a click turns a cell round, and Python hears of all that are."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from mounted import mounted
@@ -208,17 +210,20 @@ def test_what_stands_under_the_titles_is_whole_in_as_many_lines_as_it_takes(brow
     assert all(note in said for note in notes)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [1, 5, 64])
-def test_one_token_and_many_are_drawn(browser, scheme, size):
-    tokens, keep = [str(i) for i in range(size)], np.arange(size) < max(1, size - 2)
-    with mounted(browser, "masks", of(tokens=tokens, keep=keep), color_scheme=scheme) as shown:
-        box = shown.page.locator("canvas.base").bounding_box()
-        assert box["height"] == min(HEIGHT, shown.page.viewport_size["height"] - ABOVE) and box["width"] == 720
-        different = shown.page.locator("canvas.base").evaluate(
-            "(c) => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size"
-        )
-        assert different > 3
+def test_one_token_and_many_are_drawn(browser, subtests):
+    colours = (
+        "(c) => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size"
+    )
+    with mounted(browser, "masks", of()) as shown:
+        canvas = shown.page.locator("canvas.base")
+        for scheme, size in product(("light", "dark"), (1, 5, 64)):
+            with subtests.test(scheme=scheme, size=size):
+                tokens, keep = [str(i) for i in range(size)], np.arange(size) < max(1, size - 2)
+                shown.page.emulate_media(color_scheme=scheme)
+                shown.give(of(tokens=tokens, keep=keep))
+                box = canvas.bounding_box()
+                assert box["height"] == min(HEIGHT, shown.page.viewport_size["height"] - ABOVE) and box["width"] == 720
+                assert canvas.evaluate(colours) > 3
 
 
 # The share of the width that is drawn on, up to the last column.

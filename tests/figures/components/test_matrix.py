@@ -3,6 +3,7 @@
 import html
 import re
 import struct
+from itertools import product
 
 import numpy as np
 import pytest
@@ -296,13 +297,15 @@ def test_plus_zooms_to_the_chosen_cell_and_escape_shows_all(browser):
         assert len(places(shown)) == 64
 
 
-@pytest.mark.parametrize("scheme", theme.THEMES)
-@pytest.mark.parametrize("scale", ["encoder", "decoder", "cross", "derived"])
-def test_0_and_1_have_the_first_and_the_last_colour_of_the_scale(browser, scheme, scale):
-    colours = getattr(theme.palette(scheme), scale)
-    with mounted(browser, "matrix", of([[0, 1]], scale=scale), color_scheme=scheme) as shown:
+def test_0_and_1_have_the_first_and_the_last_colour_of_the_scale(browser, subtests):
+    with mounted(browser, "matrix", of([[0, 1]])) as shown:
         found = places(shown)
-        assert [pixels(shown, *found[0, c]) for c in (0, 1)] == [[colours[0]], [colours[-1]]]
+        for scheme, scale in product(theme.THEMES, ("encoder", "decoder", "cross", "derived")):
+            with subtests.test(scheme=scheme, scale=scale):
+                colours = getattr(theme.palette(scheme), scale)
+                shown.page.emulate_media(color_scheme=scheme)
+                shown.give(of([[0, 1]], scale=scale))
+                assert [pixels(shown, *found[0, c]) for c in (0, 1)] == [[colours[0]], [colours[-1]]]
 
 
 def test_a_map_that_is_there_before_the_colours_of_the_page_gets_them_when_they_come(browser):
@@ -321,9 +324,10 @@ def test_a_map_that_is_there_before_the_colours_of_the_page_gets_them_when_they_
 
 def test_two_differences_share_a_scale_if_both_are_told_where_it_ends(browser):
     colours = theme.LIGHT.diverging
-    for values, most, at in (([[-1, 2]], None, 1), ([[-1, 2]], 4.0, None), ([[-4, 2]], 4.0, 0)):
-        with mounted(browser, "matrix", of(values, scale="diverging", most=most)) as shown:
-            found = places(shown)
+    with mounted(browser, "matrix", of([[-1, 2]], scale="diverging")) as shown:
+        found = places(shown)
+        for values, most, at in (([[-1, 2]], None, 1), ([[-1, 2]], 4.0, None), ([[-4, 2]], 4.0, 0)):
+            shown.give(of(values, scale="diverging", most=most))
             seen = [pixels(shown, *found[0, c])[0] for c in (0, 1)]
             ends = [colour in (colours[0], colours[-1]) for colour in seen]
             assert ends == [at == 0, at == 1]

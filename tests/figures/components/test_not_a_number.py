@@ -396,24 +396,23 @@ def lost():
     return run
 
 
-@pytest.mark.parametrize("level", ["run", "layer", "attention", "weight"])
-def test_the_whole_run_is_drawn_on_each_level_with_dots(browser, lost, level):
+def test_the_whole_run_is_drawn_on_each_level_with_dots(browser, lost, subtests):
     figure = run_figure(lost, head=0)
-    with mounted(browser, "whole", figure.data, viewport={"width": 992, "height": 860}) as shown:
-        shown.choose(**{**figure.chosen, "level": level, "t": 1, "i": 1})
-        shown.painted()
-        canvas = shown.page.locator("canvas.base")
-        box = canvas.bounding_box()
-        expect(shown.page.locator(".legend")).to_contain_text("dotted: not a number")
-        for _ in range(100):  # the movement to a level goes on where the machine is busy
-            found = [colours(shown, (0, 0, box["width"], box["height"]), f"canvas.{name}") for name in ("base", "over")]
-            if dotted := any(theme.LIGHT.no_number in each and theme.LIGHT.no_number_dot in each for each in found):
-                break
-            shown.page.wait_for_timeout(100)
-        assert dotted
-        said = " ".join(shown.page.locator("ol.unseen li").all_text_contents())
-        assert "not a number" in said
-        assert "attends to nothing" not in said
+    look = {"viewport": {"width": 992, "height": 860}, "reduced_motion": "reduce"}
+    with mounted(browser, "whole", figure.data, **look) as shown:
+        for level in ("run", "layer", "attention", "weight"):
+            with subtests.test(level=level):
+                shown.choose(**{**figure.chosen, "level": level, "t": 1, "i": 1})
+                shown.page.locator(f".stage[data-level={level}]:not([data-moving])").wait_for()
+                shown.painted()
+                box = shown.page.locator("canvas.base").bounding_box()
+                expect(shown.page.locator(".legend")).to_contain_text("dotted: not a number")
+                place = (0, 0, box["width"], box["height"])
+                found = [colours(shown, place, f"canvas.{name}") for name in ("base", "over")]
+                assert any(theme.LIGHT.no_number in each and theme.LIGHT.no_number_dot in each for each in found)
+                said = " ".join(shown.page.locator("ol.unseen li").all_text_contents())
+                assert "not a number" in said
+                assert "attends to nothing" not in said
 
 
 def test_a_sub_layer_whose_row_is_not_a_number_does_not_take_nothing(browser, lost):

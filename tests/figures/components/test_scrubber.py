@@ -625,34 +625,43 @@ def taken(view):
     return [value for name, value in view.page.evaluate("window.triggers") if name == "take"]
 
 
-@pytest.mark.parametrize("name", STRATEGIES)
-def test_each_candidate_shows_its_probability_before_and_after_the_strategy_and_why_it_was_removed(shown, name):
+def test_each_candidate_shows_its_probability_before_and_after_the_strategy_and_why_it_was_removed(shown, subtests):
     ckpt = tiny_checkpoint()
-    run = decode(ckpt, "abc", strategy=STRATEGIES[name], max_steps=4, ban=["<pad>", "z", "3"])
-    view = shown(of_run(ckpt, run, strategy=name))
-    size = run.trace.config.target_vocab_size
-    for s, step in enumerate(run.steps):
-        view.choose(s)
-        assert view.says == (
-            f"Step {s + 1} of {len(run.steps)}: reads “{run.trace.tgt.tokens[s]}”, writes {mention(ckpt, step)} "
-            f"entropy {labels.number(step.entropy, 2)} nats (uniform: ln {size} = {math.log(size):.2f}) "
-            f"log-probability: model {labels.number(step.log_prob, 2)}, "
-            f"after the strategy {labels.number(step.strategy_log_prob, 2)}"
-        )
-        rows = view.page.locator(".candidate:not(.empty)")
-        listed = [step.candidate(step.vocabulary.index(token)) for token, _, _ in view.bars]
-        assert len(listed) >= 10 and step.token in [each.token for each in listed]
-        after = [math.exp(each.strategy_log_prob) for each in listed]
-        wanted = [each.removed or labels.share(final) for each, final in zip(listed, after, strict=True)]
-        assert rows.locator(".final").all_text_contents() == wanted
-        assert [value for _, value, _ in view.bars] == [labels.share(math.exp(each.log_prob)) for each in listed]
-        widths = rows.locator(".final-part").evaluate_all("(all) => all.map((one) => parseFloat(one.style.width))")
-        assert widths == pytest.approx([100 * final for final in after], rel=1e-4)
-        hatched = rows.locator(".part").evaluate_all("(all) => all.map((one) => one.classList.contains('removed'))")
-        assert hatched == [each.removed is not None for each in listed]
-        others = [i for i in range(size) if step.vocabulary[i] not in [each.token for each in listed]]
-        final = float(step.distribution.log_probs.exp()[others].sum())
-        assert view.page.locator(".rest .final").text_content() == labels.share(final)
+    view = shown(of_steps(*EXAMPLE))
+    for name, strategy in STRATEGIES.items():
+        with subtests.test(strategy=name):
+            run = decode(ckpt, "abc", strategy=strategy, max_steps=4, ban=["<pad>", "z", "3"])
+            view.give(of_run(ckpt, run, strategy=name))
+            size = run.trace.config.target_vocab_size
+            for s, step in enumerate(run.steps):
+                view.choose(s)
+                assert view.says == (
+                    f"Step {s + 1} of {len(run.steps)}: reads “{run.trace.tgt.tokens[s]}”, "
+                    f"writes {mention(ckpt, step)} "
+                    f"entropy {labels.number(step.entropy, 2)} nats (uniform: ln {size} = {math.log(size):.2f}) "
+                    f"log-probability: model {labels.number(step.log_prob, 2)}, "
+                    f"after the strategy {labels.number(step.strategy_log_prob, 2)}"
+                )
+                rows = view.page.locator(".candidate:not(.empty)")
+                listed = [step.candidate(step.vocabulary.index(token)) for token, _, _ in view.bars]
+                assert len(listed) >= 10 and step.token in [each.token for each in listed]
+                after = [math.exp(each.strategy_log_prob) for each in listed]
+                wanted = [each.removed or labels.share(final) for each, final in zip(listed, after, strict=True)]
+                assert rows.locator(".final").all_text_contents() == wanted
+                assert [value for _, value, _ in view.bars] == [
+                    labels.share(math.exp(each.log_prob)) for each in listed
+                ]
+                widths = rows.locator(".final-part").evaluate_all(
+                    "(all) => all.map((one) => parseFloat(one.style.width))"
+                )
+                assert widths == pytest.approx([100 * final for final in after], rel=1e-4)
+                hatched = rows.locator(".part").evaluate_all(
+                    "(all) => all.map((one) => one.classList.contains('removed'))"
+                )
+                assert hatched == [each.removed is not None for each in listed]
+                others = [i for i in range(size) if step.vocabulary[i] not in [each.token for each in listed]]
+                final = float(step.distribution.log_probs.exp()[others].sum())
+                assert view.page.locator(".rest .final").text_content() == labels.share(final)
 
 
 def test_the_tooltip_never_mixes_the_model_and_the_strategy(shown):

@@ -294,6 +294,7 @@ def test_the_keyboard_leads_down_to_one_weight_and_back(shown, numbers):
     now, crumbs = view.page.locator(".now"), view.page.locator(".path button")
     row = numbers.trace["decoder.1.cross.weights"][0, 2, 0]
     key, token = int(row.argmax()), numbers.trace.src.tokens[int(row.argmax())]
+    view.page.emulate_media(reduced_motion="reduce")  # that it moves there: see a double click
     view.choose(t=0, i=key, kind="cross", layer=1, heads=[2], level="run")
     view.page.locator(".stage").focus()
     for pressed, level in (("+", "layer"), ("Enter", "attention"), ("+", "weight")):
@@ -346,7 +347,9 @@ def test_a_double_click_and_the_wheel_go_in_and_out(shown, numbers):
 
 
 def test_two_fingers_and_a_turn_with_control_go_in_and_out(browser, numbers):
-    with mounting(browser, "whole", viewport={"width": 992, "height": 860}, has_touch=True) as mount:
+    with mounting(
+        browser, "whole", viewport={"width": 992, "height": 860}, has_touch=True, reduced_motion="reduce"
+    ) as mount:
         view = mount(run_figure(numbers, head=2).data)
         view.choose(t=3, i=4, kind="cross", layer=1, heads=[2], level="run")
         box = view.page.locator(".stage").bounding_box()
@@ -375,23 +378,24 @@ def test_two_fingers_and_a_turn_with_control_go_in_and_out(browser, numbers):
         assert view.page.evaluate("visualViewport.scale") == 1
 
 
-@pytest.mark.parametrize("level", ["layer", "attention", "weight"])
-def test_each_level_is_saved_as_a_picture(shown, numbers, level):
+def test_each_level_is_saved_as_a_picture(shown, numbers, subtests):
     view = shown(run_figure(numbers, head=2).data)
-    view.choose(t=3, i=4, kind="cross", layer=1, heads=[2], level=level)
-    with view.page.expect_download() as saved:
-        view.pick_entry("SVG")
-    text = saved.value.path().read_text()
-    assert "NaN" not in text
-    assert "undefined" not in text
     where = ["Decoder layer 1", "Cross-attention, head 2", "“nine” takes from “2”"]  # in the caption, by level
-    depth = ["layer", "attention", "weight"].index(level) + 1
-    caption = " ".join(re.findall(">([^<]+)</text>", text))  # in one line or more
-    assert [part in caption for part in where] == [n < depth for n in range(3)]
-    assert not caption.rstrip().endswith((";", "undefined"))
-    if level == "weight":
-        row = numbers.trace["decoder.1.cross.weights"][0, 2, 3]
-        assert all(f">{float(weight):.3f}<" in text for weight in row if 0.001 <= weight < 0.999)
+    for depth, level in enumerate(("layer", "attention", "weight"), start=1):
+        with subtests.test(level=level):
+            view.choose(t=3, i=4, kind="cross", layer=1, heads=[2], level=level)
+            at_level(view, level)
+            with view.page.expect_download() as saved:
+                view.pick_entry("SVG")
+            text = saved.value.path().read_text()
+            assert "NaN" not in text
+            assert "undefined" not in text
+            caption = " ".join(re.findall(">([^<]+)</text>", text))  # in one line or more
+            assert [part in caption for part in where] == [n < depth for n in range(3)]
+            assert not caption.rstrip().endswith((";", "undefined"))
+            if level == "weight":
+                row = numbers.trace["decoder.1.cross.weights"][0, 2, 3]
+                assert all(f">{float(weight):.3f}<" in text for weight in row if 0.001 <= weight < 0.999)
 
 
 def test_at_rest_it_asks_for_what_one_may_look_into_and_never_once_it_is_gone(shown):
