@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from browser.boxes import AT_REST
-from browser.driving import go_to, opened, survey, visit
+from browser.driving import go_to, survey, visit
 from browser.test_pages import PAGES
 from playwright.sync_api import Page, expect
 
@@ -230,13 +230,13 @@ def test_a_picture_of_cells_grows_with_the_window(page, path):
         )
 
 
-def test_the_list_of_points_is_scrolled_to_the_one_of_a_link(app_server, browser):
-    with opened(browser, app_server, "/tensors", checkpoint="numbers-any", point="decoder.1.ffn.out") as page:
-        page.set_viewport_size({"width": 1280, "height": 720})
-        finished(page)
-        page.wait_for_function("document.querySelector('.st-key-tensors_tree')?.scrollTop > 0")
-        chosen, tree = box(page, ".st-key-tensors_tree label:has(:checked)"), box(page, ".st-key-tensors_tree")
-        assert tree["y"] <= chosen["y"] and chosen["y"] + chosen["height"] <= tree["y"] + tree["height"]
+def test_the_list_of_points_is_scrolled_to_the_one_of_a_link(page):
+    page.set_viewport_size({"width": 1280, "height": 720})
+    visit(page, "/tensors", checkpoint="numbers-any", point="decoder.1.ffn.out")
+    finished(page)
+    page.wait_for_function("document.querySelector('.st-key-tensors_tree')?.scrollTop > 0")
+    chosen, tree = box(page, ".st-key-tensors_tree label:has(:checked)"), box(page, ".st-key-tensors_tree")
+    assert tree["y"] <= chosen["y"] and chosen["y"] + chosen["height"] <= tree["y"] + tree["height"]
 
 
 def test_in_a_narrow_window_table_and_curves_of_positions_stand_below_each_other_and_numbers_stay_whole(page):
