@@ -6,12 +6,13 @@
 # make streamlit  runs the tests that need Streamlit with VERSION of it, the oldest that we support unless it is given
 # make attack runs the slow tests, then tries hostile input of every kind for hours, prints what got through, and fails
 #                  if there is any; with ARGS, the kinds that these name and nothing else
-# Tests run in as many processes as there are processors, at most four; PROCESSES=0 runs them in one, as pytest does.
+# Tests run in one process more than there are processors, since they often wait for a browser; at most in four. PROCESSES=0
+# runs them in one, as pytest does.
 # ARGS goes to the command (make app ARGS="--port 9000 --window"), PIP_ARGS to pip, PYTHON makes the environment.
 PYTHON ?= python3
 ARGS ?=
 PIP_ARGS ?=
-PROCESSES ?= auto
+PROCESSES ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 VERSION ?= 1.66.0
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip

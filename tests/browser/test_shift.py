@@ -33,6 +33,11 @@ def shifted(page: Page, *, clicked: bool) -> tuple[float, list[dict[str, Any]]]:
     return sum(each["value"] for each in counted), counted
 
 
+def told(where: str, shifts: list[dict[str, Any]]) -> str:
+    """Where what moved how far, whole: pytest shortens what is no text."""
+    return "\n".join([where, *(f"{each['value']:.4f} {each['clicked']} {each['moved']}" for each in shifts)])
+
+
 TITLES = tuple(PAGES)
 
 
@@ -46,7 +51,7 @@ def test_nothing_moves_much_while_a_page_loads(app_server, browser, titles):
             page.goto(f"{app_server}/{path}")
             finished(page)
             moved, shifts = shifted(page, clicked=False)
-            assert moved < FIRST, (path, shifts)
+            assert moved < FIRST, told(path, shifts)
 
 
 @pytest.mark.parametrize(
@@ -64,4 +69,4 @@ def test_nothing_moves_much_while_another_page_comes(app_server, browser, titles
             page.evaluate(AT_REST)
             moved, shifts = shifted(page, clicked=True)
             later = sum(each["value"] for each in shifts if not each["clicked"])
-            assert later < CHANGED and moved < AT_ONCE, (title, shifts)
+            assert later < CHANGED and moved < AT_ONCE, told(title, shifts)
