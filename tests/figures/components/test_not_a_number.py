@@ -381,7 +381,7 @@ def test_a_snapshot_whose_weights_are_not_a_number_is_drawn(browser):
         for step, there in ((0, False), (1, True)):
             shown.choose(model_snapshot=step)
             box = shown.page.locator("canvas").first.bounding_box()
-            found = colours(shown, (0, 0, box["width"], box["height"]), ".stage canvas")
+            found = colours(shown, (0, 0, box["width"], box["height"]), ".stage .base")
             assert (theme.LIGHT.no_number_dot in found) == there
 
 
