@@ -217,6 +217,9 @@ def is_quick(item: pytest.Item) -> bool:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """Browser tests come last: the quick ones fail first, and Playwright's event loop meets no other test. What is not
     asked for is gone by then.
+
+    What a browser does beside others, and a server, may go wrong once in ten thousand times: such a test is tried once
+    more. The output names each that was (`-rR`, RERUN): it is looked into, as a failure is.
     """
     for item in filter(is_quick, items):
         item.add_marker("quick")
@@ -225,6 +228,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     items[:] = dealt(items, needs_browser, processes)
     for item in filter(needs_browser, items):
         item.keywords[BROWSER] = True
+        item.add_marker(pytest.mark.flaky(reruns=1))
         browser_tests.add(item.nodeid)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import datetime, timedelta
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
@@ -180,3 +181,9 @@ def imported(browser: Browser) -> Iterator[Callable[..., Any]]:
 
 def _given(data: Any) -> Any:
     return b64encode(data).decode() if isinstance(data, bytes) else data
+
+
+def stop_clock(page: Page) -> None:
+    """From now on time goes on where a test says so, by `page.clock.run_for`, however busy the machine is."""
+    page.clock.install()
+    page.clock.pause_at(datetime.now() + timedelta(hours=1))

@@ -13,18 +13,6 @@ from playwright.sync_api import Browser, Page
 from viz_transformer import decode, load
 from viz_transformer.running.decoding import Run
 
-HERE = Path(__file__).parent
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What a browser and a server do at once may go wrong once in ten thousand times: such a test is tried once more.
-
-    The output names each that was (`-rR`, RERUN): it is looked into, as a failure is.
-    """
-    for item in items:
-        if item.path.is_relative_to(HERE):
-            item.add_marker(pytest.mark.flaky(reruns=1))
-
 
 @pytest.fixture(scope="session")
 def run(random_folder: Path) -> Run:

@@ -1,12 +1,11 @@
 """A run that is shown ahead of its page: what stands in the place of the page's own, until it is over."""
 
 from base64 import b64encode
-from datetime import datetime, timedelta
 
 import numpy as np
 import pytest
 from drawing import picture_of
-from mounted import mounted
+from mounted import mounted, stop_clock
 
 from viz_transformer.analysis.attention.picture import Axis, Texts
 from viz_transformer.figures.components.chips import Chip, ChipRow
@@ -184,8 +183,7 @@ def test_a_run_shown_ahead_answers_the_slider(browser):
     numbers = Range(least=-1.0, most=1.0, step=0.1, decimals=2)
     own = {"locale": "en-US"}  # a browser of its own, whose time stands still: nothing has settled
     with mounted(browser, "slider", slider_data(0.0, "0.00", numbers, label="A number"), **own) as view:
-        view.page.clock.install()
-        view.page.clock.pause_at(datetime.now() + timedelta(hours=1))
+        stop_clock(view.page)
         view.page.get_by_role("slider").focus()
         view.press("ArrowRight", "ArrowRight")
         told = "window.triggers.map(([, { count, settled }]) => [count, settled])"

