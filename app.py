@@ -54,11 +54,10 @@ def show_extension(title: str, refused: Broken | None = None) -> None:
 files = {title: HERE / "pages" / f"{name}.py" for group in PAGES.values() for title, name in group.items()}
 pages = {title: st.Page(file, title=title, default=title == "Run") for title, file in files.items()}
 sections = {heading: [pages[title] for title in group] for heading, group in PAGES.items()}
-if added := dict(
-    (title, None) if title not in files else refuse_taken_name(ADDED, title) for title in list_extensions(ADDED)
-):
+added = [(each, None) if each not in files else refuse_taken_name(ADDED, each) for each in list_extensions(ADDED)]
+if added:
     sections["EXTENSIONS"] = [
-        st.Page(partial(show_extension, *each), title=each[0], url_path=path(each[0])) for each in added.items()
+        st.Page(partial(show_extension, title, why), title=title, url_path=path(title)) for title, why in added
     ]
 page = st.navigation(sections)
 opening.show_page(page, declare, {**files, **{each.title: each for each in sections.get("EXTENSIONS", ())}})

@@ -12,9 +12,10 @@ needed; one that cannot be used is named with the reason, and everything else wo
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 
 PAGES, SCORES = "viz_transformer.pages", "viz_transformer.scores"
 
@@ -38,7 +39,7 @@ def load_extension(group: str, name: str) -> object:
     found = [*entry_points(group=group, name=name)]
     if not found:
         return Broken(f"No package adds {name!r}.")
-    whose = sorted({each.dist.name if each.dist is not None else each.module for each in found})
+    whose = _list_packages(found)
     if len(found) > 1:
         return Broken(f"Several packages add {name!r}: {', '.join(whose)}. Uninstall all of them but one.")
     try:
@@ -50,13 +51,12 @@ def load_extension(group: str, name: str) -> object:
 
 def refuse_taken_name(group: str, name: str) -> tuple[str, Broken]:
     """How an entry point is listed whose name this program has taken itself, and what is said of it."""
-    whose = sorted(
-        {each.dist.name if each.dist is not None else each.module for each in entry_points(group=group, name=name)}
-    )
-    own = "page" if group == PAGES else "score"
-    return f"{name} (added)", Broken(
-        f"{' or '.join(whose)} cannot add {name!r}: there is a {own} of that name already."
-    )
+    whose, own = " or ".join(_list_packages(entry_points(group=group, name=name))), group.rpartition(".")[2][:-1]
+    return f"{name} (added)", Broken(f"{whose} cannot add {name!r}: there is a {own} of that name already.")
+
+
+def _list_packages(found: Iterable[EntryPoint]) -> list[str]:
+    return sorted({each.dist.name if each.dist is not None else each.module for each in found})
 
 
 def as_broken(found: object, group: str, name: str, wanted: str) -> Broken:
