@@ -2,16 +2,8 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { masksPicture } from "../../viz_transformer/figures/components/masks.js"
 import { masksOf } from "../../viz_transformer/figures/components/parts/toggled_cells.js"
+import { axis } from "./axis_fixture.js"
 
-const axis = (/** @type {string} */ field, /** @type {string} */ role, /** @type {string} */ letters) => ({
-  field,
-  role,
-  axis: role,
-  ink: "",
-  tokens: [...letters].map((text) => ({ text })),
-  starts: null,
-  ends: null,
-})
 const PANEL = { cell: 10, rowHeight: 20, top: 50 }
 const masks = [0, 100, 200, 300].map((left) => ({ ...PANEL, left }))
 const titles = ["Padding", "Causal", "Before", "After"].map((title) => ({ title, note: "" }))

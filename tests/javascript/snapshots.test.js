@@ -12,16 +12,8 @@ import {
 } from "../../viz_transformer/figures/components/parts/snapshots_data.js"
 import { placeSnapshot } from "../../viz_transformer/figures/components/parts/snapshots_painting.js"
 import { snapshotsPicture } from "../../viz_transformer/figures/components/snapshots.js"
+import { axis } from "./axis_fixture.js"
 
-const axis = (/** @type {string} */ field, /** @type {string} */ role, /** @type {string} */ letters) => ({
-  field,
-  role,
-  axis: role,
-  ink: "",
-  tokens: [...letters].map((text) => ({ text })),
-  starts: null,
-  ends: null,
-})
 const KIND = {
   kind: "cross",
   name: "Decoder → source",
