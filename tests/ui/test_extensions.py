@@ -22,6 +22,7 @@ from viz_transformer.checkpoint import load
 from viz_transformer.model.kinds import KindName
 from viz_transformer.running.decoding import Run, decode
 from viz_transformer.ui.frame import page
+from viz_transformer.ui.session import state
 
 EXAMPLE = ROOT / "docs" / "extension"
 
@@ -29,6 +30,17 @@ EXAMPLE = ROOT / "docs" / "extension"
 def forget() -> None:
     for each in (extensions.list_extensions, extensions.load_extension, page.list_extension_pages):
         each.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def no_field_stays() -> Iterator[None]:
+    """What a package declares is unknown to the tests after these."""
+    known = [state._owners, state._fields, state._defaults, state._view, state._declarations]
+    before = [dict(each) for each in known]
+    yield
+    for each, then in zip(known, before, strict=True):
+        each.clear()
+        each.update(then)
 
 
 @pytest.fixture(scope="module")
