@@ -13,7 +13,8 @@ from playwright.sync_api import Browser
 
 from bench.browser import chromium, plain_page
 from bench.ratios import Result, counted, measure
-from viz_transformer.analysis.attention.picture import Axes, Axis, Heads, Meta, Picture, Texts
+from viz_transformer.analysis.attention.axes import Axes, Axis, Texts
+from viz_transformer.analysis.attention.picture import Heads, Meta, Picture
 from viz_transformer.figures.components.grid import GridScore, HeadMaps, grid_payload
 
 LAYERS, HEADS, TOKENS = 12, 12, 64

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from viz_transformer.analysis.attention.picture import Axis, Heads, Meta, Picture, Texts
+from viz_transformer.analysis.attention.axes import Axis, Texts
+from viz_transformer.analysis.attention.picture import Heads, Meta, Picture
 
 SAID = {"title": "a title", "caption": "a caption", "name": "picture", "scale": "cross"}
 

@@ -27,6 +27,7 @@ INNER = {
         *("lengths", "number_grids", "one_weight", "playground", "positions", "showing", "template", "theme"),
     },
     "analysis": {
+        *("attention.axes", "attention.picture"),
         *(
             "decoding.doubt",
             "decoding.series",
@@ -36,7 +37,6 @@ INNER = {
             "inputs.vocabulary",
         ),
         *(
-            "attention.picture",
             "attention.sharing",
             "layers.experts",
             "layers.lens",

@@ -15,7 +15,7 @@ import torch
 from builders import tiny_checkpoint
 
 from viz_transformer import payload
-from viz_transformer.analysis.attention.picture import Texts
+from viz_transformer.analysis.attention.axes import Texts
 from viz_transformer.analysis.decoding.scoring import target_score
 from viz_transformer.analysis.layers.lens import lens
 from viz_transformer.analysis.run.filling import filling

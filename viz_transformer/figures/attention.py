@@ -13,18 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer import declared
-from viz_transformer.analysis.attention.picture import (
-    ATTENTION_WEIGHT,
-    HEIGHT,
-    Axes,
-    Axis,
-    Heads,
-    Meta,
-    Picture,
-    Spread,
-    Texts,
-    attention_axes,
-)
+from viz_transformer.analysis.attention.axes import Axes, Axis, Texts, attention_axes
+from viz_transformer.analysis.attention.picture import ATTENTION_WEIGHT, HEIGHT, Heads, Meta, Picture, Spread
 from viz_transformer.figures.components.grid import GridScore, HeadMaps, grid_payload
 from viz_transformer.figures.components.standalone import HtmlFigure
 from viz_transformer.figures.labels import file_name
@@ -91,7 +81,7 @@ def attention_heatmap(
     made = _picture(weights, _axes(kind, query_tokens, key_tokens, words), title, kind, words)
     made = replace(made, hidden=_shares(words.get("hidden"), len(query_tokens)))
     spread = words.get("spread", "shares")
-    made = made.said(scale="diverging") if spread == "signed" else made.said(bounded=spread == "shares")
+    made = made.with_meta(scale="diverging") if spread == "signed" else made.with_meta(bounded=spread == "shares")
     data = made.pack(height=height, exact=True)
     return HtmlFigure("matrix", data, title, _check_query(made.rows, selected_query))
 

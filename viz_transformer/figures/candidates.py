@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from viz_transformer import declared
-from viz_transformer.analysis.attention.picture import Texts
+from viz_transformer.analysis.attention.axes import Texts
 from viz_transformer.figures.components.scrubber import CandidateData, StepData, WrittenSteps, scrubber_payload
 from viz_transformer.figures.components.standalone import HtmlFigure
 from viz_transformer.figures.labels import file_name

@@ -11,6 +11,7 @@ from typing import Literal, cast, get_args
 import numpy as np
 
 from viz_transformer import declared
+from viz_transformer.analysis.attention.axes import Axis
 from viz_transformer.analysis.attention.maps import (
     AttentionPicture,
     HeadsCombined,
@@ -25,7 +26,7 @@ from viz_transformer.analysis.attention.maps import (
     unseen_layers,
     valid_mask,
 )
-from viz_transformer.analysis.attention.picture import HEIGHT, Axis, Picture
+from viz_transformer.analysis.attention.picture import HEIGHT, Picture
 from viz_transformer.figures import labels, whole
 from viz_transformer.figures.attention import head_grid
 from viz_transformer.figures.components.beam_tree import beam_tree_payload
@@ -143,12 +144,12 @@ def _attention(
         raise ValueError("no head was given: leave head out for the mean of all")
     made = attention_picture(trace, kind, layer, heads)
     if made.sums:
-        made = made.said(unit=f"{made.meta.unit}; {made.sums}")
+        made = made.with_meta(unit=f"{made.meta.unit}; {made.sums}")
     if made.heads is not None:
         return _draw_several(trace, made, cast("tuple[int, ...]", heads))
     if form == "map":
         return HtmlFigure("matrix", made.pack(exact=True), made.meta.title)
-    made = made.said(scale="derived" if made.derived else kind)  # weights below 0 have neither lines nor shades
+    made = made.with_meta(scale="derived" if made.derived else kind)  # weights below 0 have neither lines nor shades
     data = made.pack_lines(height=HEIGHT) if form == "lines" else made.pack_text()
     return HtmlFigure("lines" if form == "lines" else "shading", data, made.meta.title)
 
@@ -161,7 +162,7 @@ def _draw_several(trace: Trace, made: AttentionPicture, heads: Sequence[int]) ->
     named = names_of(trace).meta(f"{place}, heads {', '.join(map(str, heads))}", made.kind)
     masks = np.stack([each.mask for each in head_views(trace, made.kind, made.layer, heads)])
     made = replace(made, heads=replace(made.heads, mask=masks))
-    made = made.said(title=named.title, caption=named.caption, name=named.name, scale=made.kind)
+    made = made.with_meta(title=named.title, caption=named.caption, name=named.name, scale=made.kind)
     return HtmlFigure("lines", made.pack_lines(height=HEIGHT), made.meta.title)
 
 

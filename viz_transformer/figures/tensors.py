@@ -12,7 +12,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
-from viz_transformer.analysis.attention.picture import Axis, Meta, Picture, Texts, numbered
+from viz_transformer.analysis.attention.axes import Axis, Texts, numbered
+from viz_transformer.analysis.attention.picture import Meta, Picture
 from viz_transformer.analysis.tensors.pictures import TRUE_OR_FALSE, in_blocks
 from viz_transformer.figures import labels, legend
 from viz_transformer.figures.template import ON_PAPER, Look, dressed

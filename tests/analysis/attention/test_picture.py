@@ -13,8 +13,9 @@ from drawing import picture_of
 
 import viz_transformer as vt
 from viz_transformer import payload
+from viz_transformer.analysis.attention.axes import Axis, Texts
 from viz_transformer.analysis.attention.maps import attention_picture, head_view
-from viz_transformer.analysis.attention.picture import Axis, Heads, Picture, RunNames, Texts
+from viz_transformer.analysis.attention.picture import Heads, Picture, RunNames
 from viz_transformer.analysis.attention.words import Words
 from viz_transformer.analysis.weight.weight_numbers import QueryRow
 from viz_transformer.figures import components

@@ -8,7 +8,8 @@ import torch
 from builders import tiny_checkpoint
 
 from viz_transformer import payload
-from viz_transformer.analysis.attention.picture import Axis, Meta, Picture, Span, Texts, numbered
+from viz_transformer.analysis.attention.axes import Axis, Span, Texts, numbered
+from viz_transformer.analysis.attention.picture import Meta, Picture
 from viz_transformer.analysis.positions.pictures import table_picture
 from viz_transformer.analysis.tensors import pictures
 from viz_transformer.analysis.tensors.pictures import in_blocks, slice_picture

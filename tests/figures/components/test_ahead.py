@@ -7,7 +7,7 @@ import pytest
 from drawing import picture_of
 from mounted import mounted, stop_clock
 
-from viz_transformer.analysis.attention.picture import Axis, Texts
+from viz_transformer.analysis.attention.axes import Axis, Texts
 from viz_transformer.figures.components.chips import Chip, ChipRow
 from viz_transformer.ui.components.ahead import Ahead, Paragraph, ahead_payload, caught_up_payload
 from viz_transformer.ui.components.pictures import Range, slider_data

@@ -7,8 +7,8 @@ from drawing import heads_of
 from mounted import Mounted, mounting
 
 from viz_transformer import payload
+from viz_transformer.analysis.attention.axes import Axis, Texts
 from viz_transformer.analysis.attention.maps import head_views
-from viz_transformer.analysis.attention.picture import Axis, Texts
 from viz_transformer.figures import labels, theme
 from viz_transformer.running.decoding import decode
 from viz_transformer.ui.frame import style

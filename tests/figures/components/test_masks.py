@@ -8,7 +8,7 @@ from mounted import mounted
 from playwright.sync_api import expect
 
 from viz_transformer import payload
-from viz_transformer.analysis.attention.picture import Axis, Texts
+from viz_transformer.analysis.attention.axes import Axis, Texts
 from viz_transformer.analysis.masks.parts import change_of, mask_parts
 from viz_transformer.figures.components.masks import HEIGHT, MAX_CHANGES, MaskGrids, MaskWords, masks_payload
 

@@ -13,7 +13,7 @@ from mounted import mounted
 from showing import shown_of
 
 from viz_transformer import payload
-from viz_transformer.analysis.attention.picture import Axis, Texts
+from viz_transformer.analysis.attention.axes import Axis, Texts
 from viz_transformer.figures import labels, theme
 from viz_transformer.ui.frame import maps
 from viz_transformer.ui.session import state

@@ -11,7 +11,8 @@ from mounted import WRITTEN, mounted
 from playwright.sync_api import expect
 
 from viz_transformer import payload, show
-from viz_transformer.analysis.attention.picture import Axis, Meta, Picture, Texts
+from viz_transformer.analysis.attention.axes import Axis, Texts
+from viz_transformer.analysis.attention.picture import Meta, Picture
 from viz_transformer.analysis.weight.weight_numbers import QueryRow
 from viz_transformer.figures import attention_heatmap, theme
 from viz_transformer.figures import run as run_figure

@@ -6,7 +6,7 @@ from drawing import picture_of
 from mounted import WRITTEN, mounted
 
 from viz_transformer import payload
-from viz_transformer.analysis.attention.picture import Axis, Span, numbered
+from viz_transformer.analysis.attention.axes import Axis, Span, numbered
 
 SAID = {"scale": "diverging", "unit": "value", "quantity": "value", "bounded": False, "digits": 9}
 

@@ -7,7 +7,8 @@ import pytest
 from mounted import mounted
 
 from viz_transformer import payload
-from viz_transformer.analysis.attention.picture import Axis, Meta, Texts
+from viz_transformer.analysis.attention.axes import Axis, Texts
+from viz_transformer.analysis.attention.picture import Meta
 from viz_transformer.analysis.weight.weight_numbers import QueryRow
 
 MARKUP = "<b>&amp;<img/src=x/onerror=alert(1)>"

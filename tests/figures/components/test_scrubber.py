@@ -16,8 +16,8 @@ from mounted import Mounted, mounting
 from playwright.sync_api import expect
 
 from viz_transformer import payload
+from viz_transformer.analysis.attention.axes import Texts
 from viz_transformer.analysis.attention.maps import step_row
-from viz_transformer.analysis.attention.picture import Texts
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.scrubber import (
     CandidateData,
@@ -258,7 +258,7 @@ def test_a_recorded_run_is_drawn_without_torch():
     code = """
 import sys
 from itertools import pairwise
-from viz_transformer.analysis.attention.picture import Texts
+from viz_transformer.analysis.attention.axes import Texts
 from viz_transformer.figures.components.scrubber import CandidateData, StepData, WrittenSteps, scrubber_payload
 one = CandidateData("one", 1, -0.5)
 steps = [StepData(one, [one])]

@@ -9,8 +9,8 @@ from drawing import picture_of
 from mounted import Mounted, mounting
 
 from viz_transformer import payload
+from viz_transformer.analysis.attention.axes import Axis, Texts
 from viz_transformer.analysis.attention.maps import head_view
-from viz_transformer.analysis.attention.picture import Axis, Texts
 from viz_transformer.figures import theme
 from viz_transformer.running.decoding import decode
 

@@ -5,7 +5,7 @@ import pytest
 from mounted import mounted
 
 from viz_transformer import payload
-from viz_transformer.analysis.attention.picture import Axis, Texts
+from viz_transformer.analysis.attention.axes import Axis, Texts
 from viz_transformer.figures.components.snapshots import MapsOfKind, SnapshotData, snapshots_payload
 
 MARKUP = "<b>bold</b> & <img src=x onerror=alert(1)>"

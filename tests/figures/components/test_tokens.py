@@ -5,7 +5,7 @@ import json
 import pytest
 from mounted import imported
 
-from viz_transformer.analysis.attention.picture import LONGEST_TEXT
+from viz_transformer.analysis.attention.axes import LONGEST_TEXT
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.tokens import token_data
 

@@ -16,15 +16,8 @@ from builders import tiny_checkpoint, tiny_config
 from drawing import picture_of
 
 from viz_transformer import payload
-from viz_transformer.analysis.attention.picture import (
-    MAX_TOKENS,
-    Axis,
-    Meta,
-    Span,
-    Texts,
-    Why,
-    numbered,
-)
+from viz_transformer.analysis.attention.axes import Axis, Span, Texts, numbered
+from viz_transformer.analysis.attention.picture import MAX_TOKENS, Meta, Why
 from viz_transformer.analysis.run.whole import whole_run
 from viz_transformer.analysis.weight.weight_numbers import QueryRow
 from viz_transformer.figures import components, details, whole

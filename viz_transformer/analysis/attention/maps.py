@@ -11,17 +11,15 @@ import torch
 from numpy.typing import NDArray
 
 from viz_transformer import declared
+from viz_transformer.analysis.attention.axes import Axes, Texts, attention_axes
 from viz_transformer.analysis.attention.picture import (
     ATTENTION_WEIGHT,
     MASK_FILL_NAMES,
-    Axes,
     Heads,
     Meta,
     Picture,
     RunNames,
     Spread,
-    Texts,
-    attention_axes,
 )
 from viz_transformer.model.attention import split_heads
 from viz_transformer.model.kinds import KINDS, KindName, kinds_of
@@ -390,7 +388,7 @@ def attention_picture(
     if lengths:
         found = contribution_norms(trace, kind, layer, None if isinstance(first, str) else first)
         made = picture_of(trace, found.view, names, found.title)
-        made = made.said(unit=found.scale_name, quantity="norm", bounded=False)
+        made = made.with_meta(unit=found.scale_name, quantity="norm", bounded=False)
         return replace(made, values=found.norms).with_gaps()
     made = picture_of(trace, head_view(trace, kind, layer, first), names)
     if len(several) > 1:
@@ -412,7 +410,7 @@ def picture_of(
         lost=lost_rows(trace, view),
     )
     said = names.meta(what, view.kind)
-    return made.said(title=said.title, caption=said.caption, name=said.name).with_gaps()
+    return made.with_meta(title=said.title, caption=said.caption, name=said.name).with_gaps()
 
 
 def describe_spread(trace: Trace, site: str) -> Spread:

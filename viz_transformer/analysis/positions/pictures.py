@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.analysis.attention.picture import Axis, Meta, Picture, Span, numbered
+from viz_transformer.analysis.attention.axes import Axis, Span, numbered
+from viz_transformer.analysis.attention.picture import Meta, Picture
 from viz_transformer.model.kinds import Side
 
 ROW, COLUMN = "position", "dimension"
@@ -37,4 +38,6 @@ def table_picture(
         Axis("", COLUMN, COLUMN, None, numbered(columns), spans=marks),
     )
     made = Picture(values, axes, np.ones(values.shape, dtype=bool), meta)
-    return made.said(scale="diverging", unit="value", quantity="value", bounded=False, adds_up=False, digits=DIGITS)
+    return made.with_meta(
+        scale="diverging", unit="value", quantity="value", bounded=False, adds_up=False, digits=DIGITS
+    )

@@ -8,7 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from viz_transformer.analysis.attention.picture import ATTENTION_WEIGHT, Axis, Meta, Picture, Texts, numbered
+from viz_transformer.analysis.attention.axes import Axis, Texts, numbered
+from viz_transformer.analysis.attention.picture import ATTENTION_WEIGHT, Meta, Picture
 from viz_transformer.analysis.tensors import points
 from viz_transformer.model.kinds import KINDS, SIDES
 
@@ -55,7 +56,7 @@ def in_blocks(picture: Picture, most: int = 0) -> Picture:
     what = "a block is True if any cell is" if picture.meta.names else "of a block its value farthest from 0"
     title = f"{picture.meta.title}, max-pooled in blocks of {rows} × {columns}"
     mask = np.ones(pooled.shape, dtype=bool)
-    return replace(picture, values=pooled, axes=(down, across), mask=mask).said(
+    return replace(picture, values=pooled, axes=(down, across), mask=mask).with_meta(
         title=title, notes=(*picture.meta.notes, what)
     )
 

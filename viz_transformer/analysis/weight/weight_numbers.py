@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz_transformer import declared, payload
+from viz_transformer.analysis.attention.axes import Axes, Texts
 from viz_transformer.analysis.attention.maps import layer_count, sides
-from viz_transformer.analysis.attention.picture import Axes, Meta, Texts
+from viz_transformer.analysis.attention.picture import Meta
 from viz_transformer.analysis.weight.derivation import ROUNDING
 from viz_transformer.analysis.weight.step_source import AxisName
 from viz_transformer.model.config import ModelConfig

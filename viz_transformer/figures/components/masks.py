@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from viz_transformer import declared, payload
-from viz_transformer.analysis.attention.picture import Axes, Why
+from viz_transformer.analysis.attention.axes import Axes
+from viz_transformer.analysis.attention.picture import Why
 from viz_transformer.model.kinds import KINDS, KindName
 
 HEIGHT = 640

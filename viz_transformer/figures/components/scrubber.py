@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz_transformer import declared, payload
-from viz_transformer.analysis.attention.picture import Texts
+from viz_transformer.analysis.attention.axes import Texts
 from viz_transformer.figures.components.tokens import token_data
 
 if TYPE_CHECKING:

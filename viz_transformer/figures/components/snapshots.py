@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz_transformer import payload
-from viz_transformer.analysis.attention.picture import Axes
+from viz_transformer.analysis.attention.axes import Axes
 from viz_transformer.figures import labels
 from viz_transformer.model.kinds import KindName
 

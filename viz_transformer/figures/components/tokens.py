@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from viz_transformer.analysis.attention.picture import Texts
+from viz_transformer.analysis.attention.axes import Texts
 
 
 def token_data(

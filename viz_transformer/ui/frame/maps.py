@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer.analysis.attention.axes import Axes, Axis
 from viz_transformer.analysis.attention.maps import (
     AttentionPicture,
     attention_picture,
@@ -16,7 +17,7 @@ from viz_transformer.analysis.attention.maps import (
     contribution_norms,
     picture_of,
 )
-from viz_transformer.analysis.attention.picture import Axes, Axis, Picture
+from viz_transformer.analysis.attention.picture import Picture
 from viz_transformer.analysis.attention.rollout import rollout_view
 from viz_transformer.analysis.attention.words import Words, word_groups
 from viz_transformer.model.kinds import SIDES, KindName

@@ -262,7 +262,7 @@ def _on_one_scale(a: Drawn, b: Drawn) -> tuple[Drawn, Drawn]:
     if not isinstance(a, Picture) or not isinstance(b, Picture):
         return a, b
     most = max(float(np.nanmax(np.abs(each.values), initial=0)) for each in (a, b))
-    return a.said(most=most or None), b.said(most=most or None)
+    return a.with_meta(most=most or None), b.with_meta(most=most or None)
 
 
 def _show_difference(view: View, a: RunView, b: RunView, chosen: Chosen) -> None:
@@ -283,7 +283,7 @@ def _show_difference(view: View, a: RunView, b: RunView, chosen: Chosen) -> None
 def _named(drawn: Drawn, run: str) -> Drawn:
     """The same, with the letter of the run that it is of."""
     if isinstance(drawn, Picture):
-        return drawn.said(title=words.of_run(run, drawn.meta.title))
+        return drawn.with_meta(title=words.of_run(run, drawn.meta.title))
     if isinstance(drawn, Chart):
         return replace(drawn, alt=words.of_run(run, drawn.alt))
     return replace(drawn, said=words.of_run(run, drawn.said)) if isinstance(drawn, Text) else drawn

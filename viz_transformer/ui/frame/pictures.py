@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from viz_transformer.analysis.attention.picture import HEIGHT, Picture, Texts
+from viz_transformer.analysis.attention.axes import Texts
+from viz_transformer.analysis.attention.picture import HEIGHT, Picture
 from viz_transformer.ui.components.pictures import Asked, matrix
 from viz_transformer.ui.frame import projector, text, words
 from viz_transformer.ui.frame.frame import TABLE_ASKED, TABLE_OPEN
@@ -88,12 +89,12 @@ def side_by_side(both: Runs) -> tuple[Picture | str, ...]:
         assert shown is not None
         try:
             picture = maps.picture(shown, chosen)
-            found.append(picture.said(title=words.of_run(shown.name, picture.meta.title)))
+            found.append(picture.with_meta(title=words.of_run(shown.name, picture.meta.title)))
         except ValueError as error:
             found.append(f"{words.cannot_be_shown(shown.name, error)}.")
     drawn = [each for each in found if not isinstance(each, str)]
     most = max((float(np.nanmax(np.abs(each.values), initial=0)) for each in drawn), default=0.0)
-    return tuple(each if isinstance(each, str) else each.said(most=most or None) for each in found)
+    return tuple(each if isinstance(each, str) else each.with_meta(most=most or None) for each in found)
 
 
 def maps_beside(both: Runs, places: Sequence[DeltaGenerator], *, key: str, grows: bool = False) -> Picture | None:
@@ -115,11 +116,11 @@ def heads_apart(both: Runs, heads: tuple[int, ...], *, key: str) -> None:
     made = [select_picture(both, heads=(head,)) for head in heads]
     if len(made) > 2:  # the bar says the kind
         layer = state.SHARED.now().layer
-        made = [each.said(title=words.layer_and_head(layer, head)) for each, head in zip(made, heads, strict=True)]
-    made[1:] = [each.said(remarks=()) for each in made[1:]]  # they hold for all
+        made = [each.with_meta(title=words.layer_and_head(layer, head)) for each, head in zip(made, heads, strict=True)]
+    made[1:] = [each.with_meta(remarks=()) for each in made[1:]]  # they hold for all
     if not made[0].meta.bounded:  # shares have one scale already
         most = max(float(np.nanmax(np.abs(each.values), initial=0)) for each in made)
-        made = [each.said(most=most or None) for each in made]
+        made = [each.with_meta(most=most or None) for each in made]
     across = len(made) if len(made) <= ACROSS else math.ceil(len(made) / 2)
     height = SMALL if len(made) > across else HEIGHT
     with st.container(key="heads_apart"):

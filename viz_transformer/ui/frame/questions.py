@@ -17,7 +17,8 @@ from viz_transformer.ui.frame import frame, glossary, problems, text, words
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from viz_transformer.analysis.attention.picture import Axis, Picture, Texts
+    from viz_transformer.analysis.attention.axes import Axis, Texts
+    from viz_transformer.analysis.attention.picture import Picture
     from viz_transformer.ui.frame.frame import Runs
     from viz_transformer.ui.frame.judging import Judgement
     from viz_transformer.ui.session.runs import RunView

@@ -239,10 +239,10 @@ def panel(both: Runs, picture: Picture) -> None:
         text.paragraph(words.NO_CONTRIBUTIONS)
     elif FIELDS.now().panel == "lines":
         several = picture.heads if picture.meta.scale != "derived" else None
-        drawn = replace(picture, heads=several).said(name=f"{picture.meta.name}-lines")
+        drawn = replace(picture, heads=several).with_meta(name=f"{picture.meta.name}-lines")
         lines(drawn.pack_lines(title=words.LINES), key="attention_lines")
     else:
-        drawn = picture.said(title=words.TEXT, name=f"{picture.meta.name}-text")
+        drawn = picture.with_meta(title=words.TEXT, name=f"{picture.meta.name}-text")
         shading(drawn.pack_text(), key="attention_text")
 
 
@@ -262,7 +262,7 @@ def _draw_other_map(both: Runs) -> None:
     derived = other.meta.scale == "derived"
     # in words that a narrow picture has room for
     unit = words.map_unit(other.meta.quantity, derived)
-    other = other.said(title=words.map_title(title, other.meta.signed), unit=unit)
+    other = other.with_meta(title=words.map_title(title, other.meta.signed), unit=unit)
     pictures.matrix_of(other, key="attention_beside")
 
 

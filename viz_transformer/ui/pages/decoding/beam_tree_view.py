@@ -211,7 +211,7 @@ def _draw_attention(shown: RunView, tree: BeamTree, node: Hypothesis) -> None:
         return
     text.section(words.attention_heading(node.index))
     pictures.matrix_of(
-        drawn.said(
+        drawn.with_meta(
             title=words.title_of_hypothesis(drawn.meta.title, node.index),
             caption=words.caption_of_hypothesis(drawn.meta.caption, node.index),
             name=labels.file_name(drawn.meta.name, words.hypothesis(node.index)),

@@ -97,7 +97,7 @@ def _draw_attention(shown: RunView, which: str, own: str = "") -> None:
             text.paragraph(f"{error}.", tone="bad")
             continue
         with st.container(key=f"decoding_text_{kind}{own}"):
-            drawn = picture.said(title=words.SHADED[kind] + which, name=f"{picture.meta.name}-text")
+            drawn = picture.with_meta(title=words.SHADED[kind] + which, name=f"{picture.meta.name}-text")
             shading(drawn.pack_text(grows=True), key=f"decoding_shading_{kind}{own}")
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import streamlit as st
 
 from viz_transformer import declared
+from viz_transformer.analysis.attention.axes import Axes, Texts
 from viz_transformer.analysis.attention.maps import attention_kinds
-from viz_transformer.analysis.attention.picture import Axes, Texts
 from viz_transformer.analysis.masks.mask_rules import recorded_edits, recorded_parts
 from viz_transformer.analysis.masks.parts import (
     Change,

@@ -179,7 +179,7 @@ def _picture(shown: RunView, kind: KindName, layer: int) -> Picture:
     said = words.mask_of_layer(KINDS[kind].words, layer)
     base = maps.picture(shown, {**state.selection(), "kind": kind, "layer": layer, "heads": "mean", "options": ()})
     axes = (replace(base.rows, writes=None), base.columns)
-    return replace(base, values=even_weights(mask, "zero-rows"), mask=mask, axes=axes).said(
+    return replace(base, values=even_weights(mask, "zero-rows"), mask=mask, axes=axes).with_meta(
         title=capitalised(said),
         caption=shown.caption(said, rows=KINDS[kind].writes),
         name=f"{base.meta.name}-mask",

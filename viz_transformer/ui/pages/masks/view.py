@@ -147,10 +147,10 @@ def weights_beside(looked: Looked, other: Looked) -> None:
         except ValueError as error:
             raise ValueError(words.cannot_be_shown(name, error)) from None
         if each.compared.own:
-            shown.append([after.said(title=words.own_masks(name))])
+            shown.append([after.with_meta(title=words.own_masks(name))])
         else:
             shown.append(
-                [p.said(title=words.of_one(name, when)) for p, when in zip((before, after), _WHEN, strict=True)]
+                [p.with_meta(title=words.of_one(name, when)) for p, when in zip((before, after), _WHEN, strict=True)]
             )
     columns = iter(st.columns(sum(map(len, shown)), gap="small"))
     for drawn, own in zip(shown, ("", "_b"), strict=True):
@@ -179,7 +179,7 @@ def _pictures_of(looked: Looked, compared: Compared) -> tuple[Picture, Picture]:
         rows, columns = (replace(a, field=b.field) for a, b in zip(picture.axes, looked.axes, strict=True))
         caption = words.with_change(picture.meta.caption, when)
         picture = replace(picture, axes=(rows, columns))
-        made.append(picture.said(title=title, caption=caption, name=f"{picture.meta.name}-{when}"))
+        made.append(picture.with_meta(title=title, caption=caption, name=f"{picture.meta.name}-{when}"))
     return made[0], made[1]
 
 
@@ -192,7 +192,7 @@ def _difference_pictures(looked: Looked, own: Compared, other: Compared) -> tupl
         raise ValueError(words.cannot_be_shown("B", error)) from None
     before, after = (a - b for a, b in zip(ours, theirs, strict=True))
     most = max(float(np.nan_to_num(np.abs(each.values)).max(initial=0.0)) for each in (before, after))
-    return before.said(most=most or None), after.said(most=most or None)
+    return before.with_meta(most=most or None), after.with_meta(most=most or None)
 
 
 def _even_pictures(looked: Looked) -> tuple[Picture, Picture]:

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from viz_transformer.analysis.attention.picture import Axis, Meta, Picture, Texts
+from viz_transformer.analysis.attention.axes import Axis, Texts
+from viz_transformer.analysis.attention.picture import Meta, Picture
 from viz_transformer.analysis.positions.in_attention import (
     BiasRule,
     Float32,

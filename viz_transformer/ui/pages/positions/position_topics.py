@@ -305,7 +305,7 @@ def waves(table: Table) -> Question:
             title = words.of_both(words.SHORT_TABLES[name], length, width)
             made = table_picture(each.table, Meta(title, *frame.saved_as(title)))  # both reach from -1 to 1
             with column:
-                data = made.said(most=1.0, paired=True).pack(height=BESIDE, exact=True, why=())
+                data = made.with_meta(most=1.0, paired=True).pack(height=BESIDE, exact=True, why=())
                 asked = pictures.table(made.table, note=made.note, name=made.meta.name, key=f"pos_beside_{name}")
                 matrix(data, key=f"pos_beside_{name}", on_table=asked)
     head = ("", words.WAVES_HEAD, words.less_than_once(length), words.still(STILL))

@@ -328,7 +328,7 @@ def heatmaps(table: Table, b: Table) -> None:
     for each, name, own, column in zip((table, b), "AB", ("", "_b"), st.columns(2, gap="medium"), strict=True):
         called = words.called(name)
         with column:
-            put(table_picture_of(each, called).said(most=most, paired=True), each, called=called, own=own)
+            put(table_picture_of(each, called).with_meta(most=most, paired=True), each, called=called, own=own)
 
 
 def difference(table: Table, b: Table) -> None:
@@ -336,7 +336,7 @@ def difference(table: Table, b: Table) -> None:
     if table.values.shape == b.values.shape:
         less = table_picture_of(table, words.called("A")) - table_picture_of(b, words.called("B"))
         called = words.called_difference(b.shown.summary.name)
-        put(less.said(title=f"{called}{table.title}"), table, called=called)
+        put(less.with_meta(title=f"{called}{table.title}"), table, called=called)
         return
     text.paragraph(words.two_sizes(table.values.shape, b.values.shape))
     heatmap(table)
