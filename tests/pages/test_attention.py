@@ -37,7 +37,7 @@ from viz_transformer.checkpoint import load
 from viz_transformer.running.tracing import trace
 from viz_transformer.sentences import capitalised
 from viz_transformer.ui.frame import frame
-from viz_transformer.ui.pages.attention import view
+from viz_transformer.ui.pages.attention import head_grid, page
 from viz_transformer.ui.session import cached, runs, state
 from viz_transformer.ui.session.fields import OPTIONS
 
@@ -128,10 +128,10 @@ def test_the_map_of_an_encoder_alone_is_that_of_its_pass(app, tmp_path, models_i
 def test_weights_of_a_layer_are_asked_for_once_for_thumbnails_and_scores(app, bundled, monkeypatch):
     asked = []
     monkeypatch.setattr(
-        view, "layer_weights", lambda run, kind, layer: asked.append(layer) or layer_weights(run, kind, layer)
+        head_grid, "layer_weights", lambda run, kind, layer: asked.append(layer) or layer_weights(run, kind, layer)
     )
     monkeypatch.setattr(scores_module, "layer_weights", lambda *given: pytest.fail("the page has them"))
-    monkeypatch.setattr(view, "key_shares", lambda *given, **specials: ())
+    monkeypatch.setattr(page, "key_shares", lambda *given, **specials: ())
     opened(app, kind="decoder", text="8.6421")
     assert asked == [0, 1, 2]
     again(app)

@@ -21,6 +21,7 @@ from viz_transformer.analysis.attention.specials import special_positions
 from viz_transformer.checkpoint import load
 from viz_transformer.model.kinds import KindName
 from viz_transformer.running.decoding import Run, decode
+from viz_transformer.ui import pages
 from viz_transformer.ui.frame import page
 from viz_transformer.ui.session import state
 
@@ -34,7 +35,8 @@ def forget() -> None:
 
 @pytest.fixture(autouse=True)
 def no_field_stays() -> Iterator[None]:
-    """What a package declares is unknown to the tests after these."""
+    """What a package declares is unknown to the tests after these; our own pages' fields stay."""
+    assert pages.__path__  # whose import declares them
     known = [state._owners, state._fields, state._defaults, state._view, state._declarations]
     before = [dict(each) for each in known]
     yield

@@ -33,7 +33,7 @@ from viz_transformer.running.decoding import Run
 from viz_transformer.running.strategies import Sampling
 from viz_transformer.ui.frame import maps, questions
 from viz_transformer.ui.frame.tour import STOPS
-from viz_transformer.ui.pages.attention import view as of_attention
+from viz_transformer.ui.pages.attention import page as of_attention
 from viz_transformer.ui.pages.decoding import question as of_decoding
 from viz_transformer.ui.session import cached, examples
 from viz_transformer.ui.session.runs import RunView
@@ -238,17 +238,17 @@ def test_a_token_that_was_given_or_not_the_likeliest_is_said_to_be() -> None:
 def test_a_row_with_one_key_an_even_one_and_a_mean_are_said_as_they_are() -> None:
     shown = shown_of(tiny_checkpoint("decoder-only"), "uvw", max_steps=3)
     picture = maps.picture(shown, {"kind": "decoder", "layer": 0, "heads": (0,), "options": ()})
-    alone = of_attention.at_stop(shown, picture, "decoder", 0, (0,), 0)
+    alone = of_attention.describe_row(shown, picture, "decoder", 0, (0,), 0)
     assert len(alone) == 1 and "could look only at" in alone[0] and alone[0].endswith("got 100 % of its attention.")
     even = replace(picture, values=np.full_like(picture.values, 1 / 4))
-    said = of_attention.at_stop(shown, even, "decoder", 0, (0,), 3)
+    said = of_attention.describe_row(shown, even, "decoder", 0, (0,), 3)
     assert "almost evenly over all 4 tokens; the most, 25.0 %, went to " in said[0]
     mean = maps.picture(shown, {"kind": "decoder", "layer": 0, "heads": "mean", "options": ()})
     asked = questions.where(shown, mean, 3, "mean")
     assert asked is not None
-    assert of_attention.at_stop(shown, mean, "decoder", 0, "mean", 3) == (f"{asked.asks} {asked.answer}",)
+    assert of_attention.describe_row(shown, mean, "decoder", 0, "mean", 3) == (f"{asked.asks} {asked.answer}",)
     broken = replace(picture, values=np.full_like(picture.values, np.nan))
-    assert "ot a number" in of_attention.at_stop(shown, broken, "decoder", 0, (0,), 3)[0]
+    assert "ot a number" in of_attention.describe_row(shown, broken, "decoder", 0, (0,), 3)[0]
 
 
 # ---- where it is offered, where it begins and ends

@@ -264,6 +264,11 @@ class Runs:
         return self.b if self.b is not None and self.looked_at == "B" else self.a
 
     @property
+    def shown(self) -> tuple[RunView, ...]:
+        """The run that is shown, or both."""
+        return (self.a, self.b) if self.b is not None and self.compared else (self.main,)
+
+    @property
     def difference(self) -> bool:
         """Whether A - B is shown."""
         return self.b is not None and self.looked_at == "A-B"
@@ -320,11 +325,11 @@ def runs(
     if chosen["pin_checkpoint"] is not None:
         both = _with_pinned(both, status, recording, steps=steps)
     both = clamp_runs(both, rows=rows, by_step=by_step, status=status)
-    for shown in (both.a, both.b) if both.compared else (both.main,):
-        if shown is not None and (said := _longer_than_proved(shown)):
+    for shown in both.shown:
+        if said := _longer_than_proved(shown):
             state.remark(said if both.b is None else words.of_run(shown.name, said))
     if rows != "none":
-        remark_on_passes(*((both.a, both.b) if both.compared else (both.main,)), elsewhere=rows == "last")
+        remark_on_passes(*both.shown, elsewhere=rows == "last")
     st.session_state[_RUN] = words.run_and_text(both.main.called, both.main.words())
     return both
 
@@ -351,8 +356,7 @@ def clamp_runs(both: Runs, *, rows: Rows, by_step: bool = False, status: DeltaGe
         b = None if both.b is None else passes.with_per_step_rows(both.b)
         both = replace(both, a=passes.with_per_step_rows(both.a), b=b)
     if status is not None and state.SHARED.now().heads == "rollout":
-        for shown in (both.a, both.b) if both.compared else (both.main,):
-            assert shown is not None
+        for shown in both.shown:
             _roll_out(shown, status)
     follow(both.main)
     return both

@@ -22,107 +22,88 @@ a projector, tables, menus, captions, names of files, and how to read it. A page
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-import numpy as np
 import streamlit as st
 
 from viz_transformer import extensions
-from viz_transformer.analysis.attention.picture import Picture
 from viz_transformer.extensions import Broken
-from viz_transformer.figures import labels
-from viz_transformer.figures.template import dressed
-from viz_transformer.figures.theme import Theme
 from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.model.kinds import KINDS, kinds_of
 from viz_transformer.sentences import quote
-from viz_transformer.ui.frame import controls, frame, pictures, questions, text, words
+from viz_transformer.ui.frame import controls, frame, questions, text, tour, words
+from viz_transformer.ui.frame import drawn as drawing
+from viz_transformer.ui.frame.controls import Control
+from viz_transformer.ui.frame.drawn import Chart, Drawn, Table, Text
 from viz_transformer.ui.frame.frame import Rows, Runs
 from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.session import state
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from plotly.graph_objects import Figure
-
     from viz_transformer.figures.components.model_maps import Looks
+    from viz_transformer.ui.compat import DeltaGenerator
     from viz_transformer.ui.session.runs import RunView
 
-HEIGHT, MARGIN = 360, (60, 16, 40, 36)
-"""The height of a chart and its margins left, right, above and below, in pixels."""
-GROWS = 1.5
-"""How many times larger a chart is drawn on a projector, where there is room."""
+__all__ = ["HEAD", "KIND", "LAYER", "Chart", "Chosen", "Drawn", "Page", "Table", "Text", "View", "begin", "show_page"]
+
 Chosen = Mapping[str, Any]
 """What is chosen, by the names of fields: the page's controls, and the selection within the bounds of the run."""
+Column = Literal["", "left", "right"]
+"""A place of a view: over the whole width, or in one of two columns."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Chart:
-    """A chart: read as a curve or as bars, not cell by cell."""
+@dataclass(frozen=True)
+class SharedChoice:
+    """A choice that all pages share, as part of the one selection."""
 
-    figure: Callable[[Theme], Figure]
-    """Makes it in the colours of the theme. One without a height gets the look and the title that charts have here."""
-    alt: str
-    """What it shows: its title, the name of its file, and its words for whoever cannot see it."""
-    numbers: Callable[[], pd.DataFrame] | None = None
-    """Its numbers, for the table and the CSV file; None where it has none of its own."""
+    field: str
+    widget: Callable[[Runs], object]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Table:
-    """A small table that is read as it stands; its numbers are texts already."""
-
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    """The first cell of a row is its name."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Text:
-    """A sentence, never read as markup."""
-
-    said: str
-    tone: text.Tone = "plain"
-
-
-Drawn = Picture | Chart | Table | Text
+Choice = Control[Any] | SharedChoice
+"""What a page lets choose: a field of its own, or what pages share."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """A part of a page, and one scene of it on a projector."""
+    """A part of a page, and one scene of it on a projector. Either `draw` or `draw_runs` draws it."""
 
     key: str
     """The key of its container, unique on the page; its pictures and charts have it, with their number, too."""
-    draw: Callable[[RunView, Chosen], Drawn | Iterable[Drawn]]
+    draw: Callable[[RunView, Chosen], Drawn | Iterable[Drawn]] | None = None
     """Draws of a run. Raises ValueError with a sentence without its full stop for what cannot be shown."""
+    draw_beside: Callable[[RunView, Chosen], Drawn | Iterable[Drawn]] | None = None
+    """The same where A and B stand side by side, if that is another picture."""
+    draw_runs: Callable[[Runs, Chosen], Drawn | Iterable[Drawn]] | None = None
+    """Draws of the runs that are shown, where A and B are not compared map by map."""
+    below: Callable[[Runs, Chosen], Iterable[Drawn]] | None = None
+    """What is said once, below what is drawn of A and of B."""
     title: str = ""
     """The heading above it; "" for none."""
     needs: str = ""
     """What it asks of a model, "its norms", for the sentence that one gets which does not tell it; "" for its title."""
-    column: Literal["", "left", "right"] = ""
-    """Its place: "" over the whole width. Views in columns are side by side until one is as wide again."""
-
-
-class Choice(Protocol):
-    """What a page lets choose: `controls.Control`, or what pages share."""
-
-    @property
-    def field(self) -> str: ...
-
-    def draw(self, shown: RunView) -> Any:
-        """Puts the widget on the page, and returns what is chosen."""
+    column: Column | Callable[[Runs], Column] = ""
+    """Its place. Views in columns are side by side until one is over the whole width again."""
+    controls: tuple[Choice, ...] = ()
+    """What can be chosen of it alone, above it."""
+    is_there: Callable[[Runs, Chosen], bool] | None = None
+    """Whether the page has it; None for always."""
+    is_scene: bool = True
+    comes_later: bool = False
+    """Whether the browser paints what is above before it is made."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """A page. Its title is a noun; `asks` is the question that it answers, as a link to it says it."""
+    """A page. Its title is a noun."""
 
     title: str
-    asks: str
+    asks: str = ""
+    """The question that it answers; "" for a page of the app, whose file says it in its first line."""
     how: str
     """How to read it."""
     not_to_conclude: str
@@ -132,6 +113,18 @@ class Page:
     """A frozen dataclass of the fields that its controls keep in the address (`session/url_fields.py`)."""
     ask: Callable[[RunView, Chosen], Question | None] | None = None
     """The question of this run with its answer, below the title."""
+    ask_runs: Callable[[Runs, Chosen], Question | None] | None = None
+    """The same of the runs that are shown, where it is not about one alone."""
+    at_stop: Callable[[Runs, Chosen], Sequence[str]] | None = None
+    """The sentences at its stop of the tour."""
+    ringed: tuple[str, ...] = ()
+    """What these are about, as `tour.tell` has it."""
+    caption: Callable[[Runs, Chosen], str | None] | None = None
+    """What a projector's caption says of the selection; None for kind, layer, heads and position."""
+    explain: Callable[[Runs, Chosen], tuple[str, str]] | None = None
+    """How to read it and what not to conclude, where that depends on the run."""
+    plays: bool = False
+    """Whether its pictures move with the steps, so that the strip has the button that plays them."""
     looks: Looks = ""
     """Where in the model it looks, for the map in the sidebar."""
     rows: Rows = "last"
@@ -141,175 +134,179 @@ class Page:
     columns: tuple[int, int] = (3, 2)
     """How wide left and right are, in proportion."""
 
-
-@dataclass(frozen=True)
-class _Shared:
-    """A choice that all pages share, as part of the one selection."""
-
-    field: str
-    widget: Callable[[RunView], None]
-
-    def draw(self, shown: RunView) -> Any:
-        self.widget(shown)
-        return state.selection()[self.field]
+    def ask_of(self, both: Runs, chosen: Chosen) -> Question | None:
+        """The question of the runs that are shown, with its answer."""
+        if self.ask_runs is not None:
+            return self.ask_runs(both, chosen)
+        return None if self.ask is None else self.ask(both.main, chosen)
 
 
-def _layers(shown: RunView) -> None:
-    controls.layer(KINDS[state.SHARED.now().kind].layers(shown.trace.spec), page="view")
+def _layers(both: Runs) -> None:
+    controls.layer(KINDS[state.SHARED.now().kind].layers(both.main.trace.spec), page="view")
 
 
-def _heads(shown: RunView) -> None:
+def _heads(both: Runs) -> None:
     now = state.SHARED.now()
-    heads = shown.trace.spec.attentions.get(KINDS[now.kind].site(now.layer))
+    heads = both.main.trace.spec.attentions.get(KINDS[now.kind].site(now.layer))
     controls.head(1 if heads is None else heads.query, page="view")
 
 
-KIND = _Shared("kind", lambda shown: controls.kind(kinds_of(shown.trace.spec), key="view_kind"))
-LAYER = _Shared("layer", _layers)
-HEAD = _Shared("heads", _heads)
+KIND = SharedChoice("kind", lambda both: controls.kind(kinds_of(both.main.trace.spec), key="view_kind"))
+LAYER = SharedChoice("layer", _layers)
+HEAD = SharedChoice("heads", _heads)
 """Kind of attention, layer and head, as every page chooses them."""
 
 
-def show_page(page: Page) -> None:
-    """Draw the page of the selected run, or of the two that are shown."""
-    frame.title(page.title)
+@dataclass
+class _Begun:
+    """A page of which title, places and runs are there, before its folder is imported."""
+
+    asked: DeltaGenerator
+    strip: DeltaGenerator
+    messages: DeltaGenerator
+    both: Runs | None
+
+    def take_runs(self) -> Runs | None:
+        """The runs, which this no longer holds: a page's file would keep them until garbage is collected."""
+        both, self.both = self.both, None
+        return both
+
+
+def begin(title: str, *, rows: Rows = "last", recording: str | None = None) -> _Begun:
+    """Begin the page of this title: its places, and the selected runs. rows, recording: as `Page` has them."""
+    frame.title(title)
     asked, strip, messages = questions.place(), frame.place("strip"), frame.status()
-    both = frame.runs(messages, rows=page.rows, recording=page.recording)
+    return _Begun(asked, strip, messages, frame.runs(messages, rows=rows, recording=recording))
+
+
+def show_page(page: Page, begun: _Begun | None = None) -> None:
+    """Draw the page of the selected run, or of the two that are shown; `begun`: where it has been begun already."""
+    if begun is None:
+        begun = begin(page.title, rows=page.rows, recording=page.recording)
+    both, explained = begun.take_runs(), (page.how, page.not_to_conclude)
     if both is not None:
-        with strip:
-            frame.token_strip(both)
-        chosen: dict[str, Any] = {}
-        if page.controls:
-            with st.container(horizontal=True, key="choices", vertical_alignment="bottom"):
-                chosen = {each.field: each.draw(both.main) for each in page.controls}
-        for view, place in zip(page.views, _list_places(page), strict=True):
+        with begun.strip:
+            frame.token_strip(both, plays=page.plays)
+        own = _draw_controls(page.controls, both, key="choices")
+        chosen = _chosen_of(both.main, own)
+        with frame.optional_section(page.title):
+            questions.show_question(begun.asked, page.ask_of(both, chosen))
+        if page.at_stop is not None:
+            tour.tell(partial(page.at_stop, both, chosen), *page.ringed)
+        views = [view for view in page.views if view.is_there is None or view.is_there(both, chosen)]
+        for view, place in zip(views, _list_places(page, views, both), strict=True):
+            if view.comes_later:
+                frame.paint_first(page.title)
             with place, st.container(key=view.key), frame.optional_section(view.needs or view.title or page.title):
-                _show_view(view, both, chosen)
-        if page.ask is not None:
-            with frame.optional_section(page.title):
-                questions.show_question(asked, page.ask(both.main, _chosen_of(both.main, chosen)))
-        frame.show_messages(messages, *state.remarks())
-        frame.set_scenes(both, [view.key for view in page.views])
-    text.explain(page.how, page.not_to_conclude)
+                _show_view(view, both, own)
+        frame.show_messages(begun.messages, *state.remarks())
+        scenes = [view.key for view in views if view.is_scene]
+        frame.set_scenes(both, scenes, None if page.caption is None else page.caption(both, chosen))
+        if page.explain is not None:
+            explained = page.explain(both, chosen)
+    text.explain(*explained)
 
 
-def _list_places(page: Page) -> Iterable[Any]:
+def _draw_controls(controls: Sequence[Choice], both: Runs, *, key: str) -> Chosen:
+    """The controls in a bar; what is chosen, by the names of their fields."""
+    bar = nullcontext() if len(controls) < 2 else st.container(horizontal=True, key=key, vertical_alignment="bottom")
+    with bar:
+        return {each.field: _draw_control(each, both) for each in controls}
+
+
+def _draw_control(control: Choice, both: Runs) -> Any:
+    if isinstance(control, Control):
+        return control.draw(both.main)
+    control.widget(both)
+    return state.selection()[control.field]
+
+
+def _list_places(page: Page, views: Iterable[View], both: Runs) -> Iterable[AbstractContextManager[Any]]:
     """A place for each view: over the whole width, or one of the two columns."""
-    left = right = None
-    for view in page.views:
-        if not view.column:
-            left = right = None
-            yield st.container()
+    columns: dict[str, DeltaGenerator] = {}
+    for view in views:
+        column, whole = view.column, cast("AbstractContextManager[Any]", nullcontext())
+        if not isinstance(column, str):
+            column = column(both)
+            whole = whole if columns else st.container()  # also where it stays empty: what follows keeps its place
+        if not column:
+            columns = {}
+            yield whole
             continue
-        if left is None:
-            left, right = st.columns(page.columns, gap="medium")
-        yield left if view.column == "left" else right
+        columns = columns or dict(zip(("left", "right"), st.columns(page.columns, gap="medium"), strict=True))
+        yield columns[column]
 
 
 def _chosen_of(shown: RunView, chosen: Chosen) -> Chosen:
     return {**frame.clamp_to_run(shown), **chosen}
 
 
-def _draw(view: View, shown: RunView, chosen: Chosen) -> list[Drawn]:
-    """What the view draws of one run. Raises ValueError as it does, or with what else goes wrong in it."""
-    try:
-        drawn = view.draw(shown, _chosen_of(shown, chosen))
-        return [drawn] if isinstance(drawn, Picture | Chart | Table | Text) else [*drawn]
-    except (ValueError, Unavailable):
-        raise
-    except Exception as error:  # whatever a page of another package does
-        raise ValueError(f"{type(error).__name__}: {error}") from error
-
-
-def _show_view(view: View, both: Runs, chosen: Chosen) -> None:
+def _show_view(view: View, both: Runs, own: Chosen) -> None:
+    """own: what is chosen by the controls of the page."""
     if view.title:
         text.section(view.title)
-    if not both.compared or both.b is None:
-        _show_run(view, both.main, chosen)
-    elif both.beside:
-        _show_beside(view, both.a, both.b, chosen)
+    own = {**own, **_draw_controls(view.controls, both, key=f"{view.key}_choices")}
+    if view.draw is not None and both.beside and both.b is not None:
+        _show_beside(view, both.a, both.b, own)
     else:
-        _show_difference(view, both.a, both.b, chosen)
+        try:
+            drawn = _draw_view(view, both, own)
+        except ValueError as error:
+            text.paragraph(words.refused(error, difference=both.difference), tone="bad")
+            return
+        for number, each in enumerate(drawn):
+            drawing.show(each, both.main, f"{view.key}_{number}")
+    if view.below is not None:
+        for each in view.below(both, _chosen_of(both.main, own)):
+            drawing.show(each, both.main, view.key)
 
 
-def _show_run(view: View, shown: RunView, chosen: Chosen) -> None:
-    try:
-        drawn = _draw(view, shown, chosen)
-    except ValueError as error:
-        text.paragraph(f"{error}.", tone="bad")
-        return
-    for number, each in enumerate(drawn):
-        _show(each, shown, f"{view.key}_{number}")
+def _draw_view(view: View, both: Runs, own: Chosen) -> list[Drawn]:
+    """What is drawn of one run, or of the difference of two."""
+    if view.draw_runs is not None:
+        return _listed(view.draw_runs(both, _chosen_of(both.main, own)))
+    if both.difference and both.b is not None:
+        return _draw_difference(view, both.a, both.b, own)
+    return _draw_of(view, both.main, own)
 
 
-def _show_beside(view: View, a: RunView, b: RunView, chosen: Chosen) -> None:
-    """What is drawn of A and of B in two columns; pictures in the same place have one scale."""
+def _draw_of(view: View, shown: RunView, own: Chosen, *, beside: bool = False) -> list[Drawn]:
+    draw = view.draw_beside if beside and view.draw_beside is not None else view.draw
+    assert draw is not None, view.key
+    return _listed(draw(shown, _chosen_of(shown, own)))
+
+
+def _listed(drawn: Drawn | Iterable[Drawn]) -> list[Drawn]:
+    return [drawn] if isinstance(drawn, Drawn) else [*drawn]
+
+
+def _draw_difference(view: View, a: RunView, b: RunView, own: Chosen) -> list[Drawn]:
+    """Pictures of A less those of B, cell by cell; of what has no difference what is drawn of A."""
     found = []
     for shown in (a, b):
         try:
-            found.append([_named(each, shown.name) for each in _draw(view, shown, chosen)])
+            found.append(_draw_of(view, shown, own))
+        except ValueError as error:
+            raise ValueError(words.cannot_be_shown(shown.name, error)) from None
+    of_a, of_b = found
+    return [drawing.subtract(one, other) for one, other in zip_longest(of_a, of_b[: len(of_a)])]
+
+
+def _show_beside(view: View, a: RunView, b: RunView, own: Chosen) -> None:
+    """What is drawn of A and of B in two columns; pictures in the same place have one scale."""
+    found: list[list[Drawn]] = []
+    for shown in (a, b):
+        try:
+            drawn = _draw_of(view, shown, own, beside=True)
+            found.append([drawing.of_run(each, shown.name) for each in drawn])
         except ValueError as error:
             found.append([Text(said=f"{words.cannot_be_shown(shown.name, error)}.", tone="bad")])
-    alike = [_on_one_scale(*pair) for pair in zip(*found, strict=False)]
+    alike = [drawing.on_one_scale(*pair) for pair in zip(*found, strict=False)]
     for at, (shown, place) in enumerate(zip((a, b), st.columns(2, gap="medium"), strict=True)):
         drawn = [pair[at] for pair in alike] + found[at][len(alike) :]
         with place:
             for number, each in enumerate(drawn):
-                _show(each, shown, f"{view.key}_{number}{'_b' * at}")
-
-
-def _on_one_scale(a: Drawn, b: Drawn) -> tuple[Drawn, Drawn]:
-    if not isinstance(a, Picture) or not isinstance(b, Picture):
-        return a, b
-    most = max(float(np.nanmax(np.abs(each.values), initial=0)) for each in (a, b))
-    return a.with_meta(most=most or None), b.with_meta(most=most or None)
-
-
-def _show_difference(view: View, a: RunView, b: RunView, chosen: Chosen) -> None:
-    """Pictures of A less those of B, cell by cell; of what has no difference what is drawn of A."""
-    try:
-        of_a, of_b = (_draw(view, shown, chosen) for shown in (a, b))
-        drawn = [
-            one - other if isinstance(one, Picture) and isinstance(other, Picture) else _named(one, "A")
-            for one, other in zip_longest(of_a, of_b[: len(of_a)])
-        ]
-    except ValueError as error:
-        text.paragraph(words.refused(error, difference=True), tone="bad")
-        return
-    for number, each in enumerate(drawn):
-        _show(each, a, f"{view.key}_{number}")
-
-
-def _named(drawn: Drawn, run: str) -> Drawn:
-    """The same, with the letter of the run that it is of."""
-    if isinstance(drawn, Picture):
-        return drawn.with_meta(title=words.of_run(run, drawn.meta.title))
-    if isinstance(drawn, Chart):
-        return replace(drawn, alt=words.of_run(run, drawn.alt))
-    return replace(drawn, said=words.of_run(run, drawn.said)) if isinstance(drawn, Text) else drawn
-
-
-def _show(drawn: Drawn, shown: RunView, key: str) -> None:
-    if isinstance(drawn, Picture):
-        pictures.matrix_of(drawn, key=key)
-    elif isinstance(drawn, Chart):
-        _show_chart(drawn, shown, key)
-    elif isinstance(drawn, Table):
-        st.html(text.table(drawn.rows, head=drawn.head, style="vt-facts vt-numbers"))
-    else:
-        text.paragraph(drawn.said, tone=drawn.tone)
-
-
-def _show_chart(drawn: Chart, shown: RunView, key: str) -> None:
-    asked = None
-    if drawn.numbers is not None:
-        name = labels.file_name(shown.summary.name, drawn.alt)
-        asked = pictures.table(drawn.numbers, note=f"{shown.caption(drawn.alt)}.", name=name, key=key)
-    figure = drawn.figure(frame.theme())
-    if figure.layout.height is None:
-        dressed(figure, frame.theme(), title=drawn.alt, height=HEIGHT, margin=MARGIN).update_xaxes(automargin=True)
-    of = words.run_and_text(shown.called, shown.words())
-    frame.chart(figure, key=key, alt=drawn.alt, size=frame.ChartSize(grows=GROWS), caption=of, on_table=asked)
+                drawing.show(each, shown, f"{view.key}_{number}", "_b" * at)
 
 
 # ---- pages of other packages
@@ -343,4 +340,18 @@ def show_extension(title: str, refused: Broken | None = None) -> None:
     if isinstance(page, Broken):
         text.paragraph(page.why, tone="bad")
     else:
-        show_page(page)
+        show_page(replace(page, views=tuple(map(_guard, page.views))))
+
+
+def _guard(view: View) -> View:
+    """The same view, whose every failure is a sentence in its place: it is of another package."""
+
+    def draw(run: RunView, chosen: Chosen) -> list[Drawn]:
+        try:
+            return _draw_of(view, run, chosen)
+        except (ValueError, Unavailable):
+            raise
+        except Exception as error:
+            raise ValueError(f"{type(error).__name__}: {error}") from error
+
+    return replace(view, draw=draw) if view.draw is not None else view

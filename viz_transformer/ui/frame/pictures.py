@@ -31,16 +31,14 @@ LETTER, AROUND, LONGEST, SHORTEST = 8.4, 24, 101, 60
 MAX_ROWS, MAX_COLUMNS = 512, 1024  # of a map of 512 keys, each with the mark that says whether it is masked
 
 
-def select_picture(both: Runs, options: tuple[str, ...] | None = None, heads: tuple[int, ...] | None = None) -> Picture:
-    """The map of what is selected, or the same with other options or heads. Raises ValueError with one sentence for
+def select_picture(both: Runs, options: tuple[str, ...] | None = None) -> Picture:
+    """The map of what is selected, or the same with other options. Raises ValueError with one sentence for
     what is undefined, or has no difference."""
     from viz_transformer.ui.frame import maps  # loads torch, which pages without a run have no need of
 
     chosen: Mapping[str, Any] = state.selection()
     if options is not None:
         chosen = {**chosen, "options": options}
-    if heads is not None:
-        chosen = {**chosen, "heads": heads}
     if not both.difference or both.b is None:
         return maps.picture(both.main, chosen)
     pictures = []
@@ -110,13 +108,12 @@ def maps_beside(both: Runs, places: Sequence[DeltaGenerator], *, key: str, grows
     return None if isinstance(found[0], str) else found[0]
 
 
-def heads_apart(both: Runs, heads: tuple[int, ...], *, key: str) -> None:
+def heads_apart(made: Sequence[Picture], titles: Sequence[str], *, key: str) -> None:
     """The maps of several heads, up to four in a row, all of one scale; labels of rows are at the ends of a row. The
-    first map is the page's own. Raises ValueError as `select_picture` does."""
-    made = [select_picture(both, heads=(head,)) for head in heads]
-    if len(made) > 2:  # the bar says the kind
-        layer = state.SHARED.now().layer
-        made = [each.with_meta(title=words.layer_and_head(layer, head)) for each, head in zip(made, heads, strict=True)]
+    first map is the page's own. titles: of each where there are more than two, as the bar says the kind."""
+    made = [*made]
+    if len(made) > 2:
+        made = [each.with_meta(title=title) for each, title in zip(made, titles, strict=True)]
     made[1:] = [each.with_meta(remarks=()) for each in made[1:]]  # they hold for all
     if not made[0].meta.bounded:  # shares have one scale already
         most = max(float(np.nanmax(np.abs(each.values), initial=0)) for each in made)
