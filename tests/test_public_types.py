@@ -160,6 +160,11 @@ def test_what_is_no_keyword_is_a_type_error(functions: dict[str, Any]) -> None:
     for draw, given in (
         (vt.figures.tensor_heatmap, [[[1.0]], AXIS, AXIS]),
         (vt.figures.value_histogram, [[1], [0, 1]]),
+        (vt.figures.attention_heatmap, [[[1.0]], ["a"], ["b"]]),
+        (vt.figures.attention_lines, [[[1.0]], ["a"], ["b"]]),
+        (vt.figures.attention_text, [[[1.0]], ["a"], ["b"]]),
+        (partial(vt.figures.head_grid, kind="cross"), [[[[[1.0]]]]]),
+        (vt.figures.loss_curves, [{}]),
     ):
         with pytest.raises(TypeError, match="unexpected keyword argument 'heigth'"):
             draw(*given, title="", heigth=300)

@@ -44,6 +44,11 @@ def takes(**kinds: Accepted) -> Callable[[Callable[P, R]], Callable[P, R]]:
     return checked
 
 
+def takes_named(function: Callable[P, R]) -> Callable[P, R]:
+    """The function, which takes no keyword that neither it nor the TypedDict of its `**` names. Raises TypeError."""
+    return takes(**dict.fromkeys(_entries(function), ANYTHING))(function)
+
+
 class _Default:
     """The default of a keyword that need not be given."""
 
@@ -68,9 +73,15 @@ def _with_keywords(function: Callable[..., Any], names: Collection[str]) -> insp
 
 def _find_type(function: Callable[..., Any], name: str) -> object:
     """The type of an entry of the TypedDict of the function's `**`, as it is written there."""
+    entry = _entries(function)[name]
+    return getattr(entry, "__forward_arg__", entry)
+
+
+def _entries(function: Callable[..., Any]) -> Mapping[str, Any]:
+    """The types of the entries of the TypedDict of the function's `**`, by name."""
     written = next(str(each) for each in function.__annotations__.values() if str(each).startswith("Unpack["))
-    entries = function.__globals__[written.removeprefix("Unpack[").removesuffix("]")].__annotations__
-    return getattr(entries[name], "__forward_arg__", entries[name])
+    entries: Mapping[str, Any] = function.__globals__[written.removeprefix("Unpack[").removesuffix("]")].__annotations__
+    return entries
 
 
 def shown(value: object) -> str:
@@ -122,6 +133,7 @@ def _are_pairs(value: object) -> bool:
     )
 
 
+ANYTHING = Accepted(lambda value: True, "anything")
 TEXT = instance("a text", str)
 FLAG = instance("True or False", bool)
 WHOLE = Accepted(is_whole, "a whole number")

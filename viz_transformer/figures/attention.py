@@ -18,6 +18,7 @@ from viz_transformer.analysis.attention.picture import ATTENTION_WEIGHT, HEIGHT,
 from viz_transformer.figures.components.grid import GridScore, HeadMaps, grid_payload
 from viz_transformer.figures.components.standalone import HtmlFigure
 from viz_transformer.figures.labels import file_name
+from viz_transformer.given import takes_named
 from viz_transformer.model.kinds import KINDS, KindName
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class Words(Captions, total=False):
     """The file name of a saved picture."""
 
 
+@takes_named
 def attention_heatmap(
     weights: ArrayLike,
     query_tokens: Sequence[str],
@@ -86,6 +88,7 @@ def attention_heatmap(
     return HtmlFigure("matrix", data, title, _check_query(made.rows, selected_query))
 
 
+@takes_named
 def attention_lines(
     weights: ArrayLike,
     query_tokens: Sequence[str],
@@ -116,6 +119,7 @@ def attention_lines(
     return HtmlFigure("lines", replace(made, heads=drawn).pack_lines(height=height), title)
 
 
+@takes_named
 def attention_text(
     weights: ArrayLike,
     query_tokens: Sequence[str],
@@ -135,6 +139,7 @@ def attention_text(
     return HtmlFigure("shading", made.pack_text(), title, _check_query(made.rows, selected_query))
 
 
+@takes_named
 def head_grid(
     maps: NDArray[Any] | Sequence[ArrayLike],
     *,

@@ -13,6 +13,7 @@ from viz_transformer import declared, numerals
 from viz_transformer.figures import labels
 from viz_transformer.figures.template import dressed
 from viz_transformer.figures.theme import Theme, palette
+from viz_transformer.given import takes_named
 
 UNIT = "negative log-likelihood, nats per token"
 RATE_HEIGHT = 150
@@ -28,6 +29,7 @@ class Tooltips(TypedDict, total=False):
     """The examples that each curve was measured on, by its name."""
 
 
+@takes_named
 def loss_curves(
     curves: Mapping[str, tuple[Sequence[float], Sequence[float]]],
     *,
