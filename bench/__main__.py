@@ -1,6 +1,6 @@
-"""Print every figure beside its aim; `python -m bench pictures peers` only those parts. The machine should be idle.
+"""Print every figure beside its aim; `python -m bench pictures peers` only those parts, `--short` in fewer rounds.
 
-Ratios are medians of pairs timed in turn, and hold on a busy machine too; milliseconds do not.
+The machine should be idle. Ratios are medians of pairs timed in turn, and hold on a busy machine too; milliseconds do not.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from bench.huggingface import huggingface_results
 from bench.navigation import navigation_results
 from bench.peers import peer_results
 from bench.pictures import picture_results
+from bench.ratios import SHORT
 from bench.served import served_results
 from bench.vocabulary import vocabulary_results
 from bench.whole import whole_results
@@ -39,7 +40,7 @@ PARTS = {
     "peers": peer_results,
 }
 
-wanted = sys.argv[1:] or [*PARTS]
+wanted = [word for word in sys.argv[1:] if word != SHORT] or [*PARTS]
 if unknown := set(wanted) - set(PARTS):
     sys.exit(f"no part is named {', '.join(sorted(unknown))}: there are {', '.join(PARTS)}")
 

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from playwright.sync_api import Browser, Page
 
 from bench.browser import WINDOW, chromium, script
-from bench.ratios import Result, measure
+from bench.ratios import Result, count_rounds, measure
 from bench.served import serving
 from viz_transformer.checkpoint.contents import bundled_folder
 
@@ -51,7 +51,7 @@ def page_changes(browser: Browser, address: str) -> Iterator[Result]:
     page = opened(browser, address, checkpoint="numbers", text="29,284.30")
     titles = page.get_by_test_id("stSidebarNavLink").all_text_contents()
     titles = titles[1:] + titles[:1]  # the first is the one that is open
-    rounds = [{title: change_page(page, title) for title in titles} for _ in range(ROUNDS + 1)]
+    rounds = [{title: change_page(page, title) for title in titles} for _ in range(count_rounds(ROUNDS) + 1)]
     page.context.close()
     for title in titles:
         for n, (what, aim) in enumerate((("main picture painted", "<= 300"), ("page complete", ""))):
@@ -111,7 +111,7 @@ def number_slider(browser: Browser, address: str) -> Result:
         page.wait_for_timeout(1000)
         return behind
 
-    times = iter([drag(n % 2 == 0) for n in range(ROUNDS + 1)])
+    times = iter([drag(n % 2 == 0) for n in range(count_rounds(ROUNDS) + 1)])
     page.context.close()
     return measure(
         f"Run, number slider of numbers-any dragged, {DRAG} moves: what is shown behind the thumb, at most",

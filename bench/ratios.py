@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import statistics
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 WIDTH = 92  # of the names
+SHORT = "--short"
+"""The word on the command line with which each figure has a third of its rounds: enough to see a loss."""
+
+
+def count_rounds(rounds: int) -> int:
+    """How many rounds of these are timed: an odd number, as all are. At least three."""
+    return max(3, rounds // 3 | 1) if SHORT in sys.argv else rounds
 
 
 @dataclass(frozen=True)
@@ -51,13 +59,13 @@ def compare(
     """
     seconds = seconds or cpu_seconds
     seconds(a), seconds(b)
-    return _result(name, [seconds(a) / seconds(b) for _ in range(rounds)], aim)
+    return _result(name, [seconds(a) / seconds(b) for _ in range(count_rounds(rounds))], aim)
 
 
 def measure(name: str, number: Callable[[], float], *, rounds: int, unit: str, aim: str = "") -> Result:
     """The median of what `number` returns, after one call that is not counted. `rounds` is odd."""
     number()
-    return _result(name, [number() for _ in range(rounds)], aim, unit)
+    return _result(name, [number() for _ in range(count_rounds(rounds))], aim, unit)
 
 
 def counted(name: str, number: float, *, aim: str, unit: str = "") -> Result:
