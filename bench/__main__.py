@@ -1,6 +1,7 @@
 """Print every figure beside its aim; `python -m bench pictures peers` only those parts, `--short` in fewer rounds.
 
-The machine should be idle. Ratios are medians of pairs timed in turn, and hold on a busy machine too; milliseconds do not.
+The machine should be idle. Ratios are medians of pairs timed in turn, and hold on a busy machine too; milliseconds do
+not.
 """
 
 from __future__ import annotations
