@@ -42,12 +42,12 @@ def one_head(ckpt: vt.Checkpoint, run: vt.Run) -> Figures:
     yield "whole-run", vt.figures.run(run, head=3)
 
     # The same from arrays and words. A view has the weights, the mask and all words that belong to them. The ring is
-    # round the row that wrote token 3, and round the key that it looks at most.
+    # round the row that wrote token 3.
     view = vt.analysis.head_view(run.trace, kind, last, 1)
     row = vt.analysis.step_row(run, 3)
     key = vt.analysis.strongest_key(run.trace, kind, last, 1, row)
-    chosen = {"selected_query": row, "selected_key": key}
-    yield "one-head", vt.figures.attention_heatmap(view.weights, **words_of(view), **chosen)
+    print(f"row {row} looks most at key {key}")
+    yield "one-head", vt.figures.attention_heatmap(view.weights, **words_of(view), selected_query=row)
 
     # The same as lines, of which the figure says how much weight the hidden ones hold, and as shaded text.
     yield "one-head-as-lines", vt.figures.attention_lines(view.weights, **words_of(view))

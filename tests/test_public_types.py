@@ -91,6 +91,17 @@ def valid() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
             vt.watch,
             {"module": layer, "call": lambda: layer(x, x, x), "tokens": ["a", "b", "c"], "edits": (), "name": "m"},
         ),
+        "from_attentions": (
+            vt.from_attentions,
+            {
+                "attentions": [np.full((2, 3, 3), 1 / 3)],
+                "tokens": (["a", "b", "c"], ["d"]),
+                "cross": [np.full((2, 1, 3), 1 / 3)],
+                "decoder": [np.ones((2, 1, 1))],
+                "rows": "read",
+                "name": "m",
+            },
+        ),
         "evaluate": (
             vt.evaluate,
             {

@@ -23,6 +23,7 @@ from .running.decoding import decode as decode
 from .running.decoding import decode_stream as decode_stream
 from .running.decoding import follow as follow
 from .running.forks import fork as fork
+from .running.given_attentions import from_attentions as from_attentions
 from .running.reading import read as read
 from .running.step import Candidate as Candidate
 from .running.step import Step as Step

@@ -534,7 +534,10 @@ def _problem_of_watched(trace: Trace) -> str | None:
     named = all("" not in side.tokens and side == tokens_of_names(side.tokens) for side in sides)
     if not named or any(needs and not len(side) for side, needs in zip(sides, has, strict=True)):
         return "its tokens do not fit its attentions"
-    if (trace.next_ids, trace.next_tokens) != next_of(trace.tgt):
+    ids, tokens = next_of(trace.tgt)
+    follows = (trace.next_ids[:-1], trace.next_tokens[:-1]) == (ids[:-1], tokens[:-1])
+    last = [*zip(trace.next_ids[-1:], trace.next_tokens[-1:], strict=True)]  # it may be known, and not read
+    if not follows or any((each is None) != (token is None) or each not in (None, len(ids)) for each, token in last):
         return "what its rows write is not the next token"
     difference = trace.info.get("difference")
     if not is_watched(trace) or trace.info.keys() - {"kind", "difference"} or type(difference) not in (float, NoneType):

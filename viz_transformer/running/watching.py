@@ -31,6 +31,10 @@ from viz_transformer.running.watched_call import Change, SeenCall, SeenMap, see
 from viz_transformer.running.watched_sites import Names, WatchedSite, layer_path, watched_sites
 from viz_transformer.sentences import quote, shorten
 
+TOKENS = Accepted(
+    lambda value: isinstance(value, Sequence) and not isinstance(value, bytes | bytearray),
+    "a list of strings, or two such lists, the source's and the target's",
+)
 CLOSED = -1e4
 """Scores from here down with a weight of exactly 0 count as masked: models use -inf, -1e9 or the float32 minimum."""
 
@@ -38,10 +42,7 @@ CLOSED = -1e4
 @takes(
     module=instance("a torch module", nn.Module),
     call=Accepted(callable, "a function that calls the module, such as lambda: model(ids)"),
-    tokens=Accepted(
-        lambda value: isinstance(value, Sequence) and not isinstance(value, bytes | bytearray),
-        "a list of strings, or two such lists, the source's and the target's",
-    ),
+    tokens=TOKENS,
     edits=EDITS,
     name=optional(TEXT),
 )
@@ -66,12 +67,12 @@ def watch(
     of a module list; and `modules.{path}` for any other output per token. A cell is masked if its weight is exactly 0
     and its score -inf or under -10,000. Ids are positions. `spec.modules` maps attentions to modules; `spec.unseen` has
     the attentions without weights, which keep their place among the layers and cause a warning; `spec.missing` says why
-    there is no more. `trace.attentions()` lists all with their row sums. `info["difference"]` is the largest difference
+    there is no more. `trace.notes` lists all with their row sums. `info["difference"]` is the largest difference
     between the unwatched and the watched output.
     Raises ValueError with one sentence for a module in training mode, a call without attention over these tokens, more
     than one text at a time, and an edit that fits nothing.
     """
-    sides = _sides(tokens)
+    sides = name_sides(tokens)
     if any(_drops(part) for part in module.modules()):
         raise ValueError("the module is in training mode, in which dropout differs at each call: call module.eval()")
     sizes = {len(names) for names in sides}
@@ -109,8 +110,11 @@ def watch(
     )
 
 
-def _sides(tokens: Names | tuple[Names, Names]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Source and target; a single text counts as target until its attention is known."""
+def name_sides(tokens: Names | tuple[Names, Names]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names of the source's and the target's tokens; a single text counts as target until its attention is known.
+
+    Raises ValueError with one sentence for anything else.
+    """
     if isinstance(tokens, str):
         raise ValueError("tokens is a list with the token at each position, not one text: give a list of strings")
     source: tuple[str, ...] = ()
