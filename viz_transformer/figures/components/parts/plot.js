@@ -81,11 +81,12 @@ export function plot(component, picture) {
 }
 
 /**
+ * A picture in its element: its plot, which is drawn once it was given data.
  * @param {HTMLElement} root
  * @param {Picture<any, any, any>} picture
  * @returns {Made}
  */
-function makePlot(root, picture) {
+export function makePlot(root, picture) {
   const { stage, base, over } = stageOf(["base", "over"])
   const foot = element("div", "foot")
   root.append(stage, foot)
