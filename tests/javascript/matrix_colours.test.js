@@ -2,7 +2,8 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { selection } from "../../viz_transformer/figures/components/parts/selection.js"
-import { cellsOf, coloursOf, emptyCells, mapOf, numbered } from "./matrix_fixture.js"
+import { names, texts } from "./axis_fixture.js"
+import { cellsOf, coloursOf, emptyCells, mapOf } from "./matrix_fixture.js"
 import { choose, give, hovered, inkOf, press, saved, shown, tooltipOf } from "./page_fixture.js"
 import { boxesOn, textsOn } from "./recording_context.js"
 
@@ -115,7 +116,7 @@ const WEIGHTS = [
 const behind = (t) => [0, 1, 2, 3].flatMap((r) => (r > t ? [0, 1, 2].map((c) => `${r} ${c}`) : []))
 
 test("rows behind the step are empty paper and come with it", () => {
-  const map = matrix(WEIGHTS, { grows: true, writes: numbered("w", 4) })
+  const map = matrix(WEIGHTS, { grows: true, writes: texts(...names("w", 4)) })
   assert.deepEqual(emptyCells(map), []) // nothing is chosen yet
   for (const t of [1, 0, 3, 2]) {
     choose(map, { t, i: 0 })
@@ -146,14 +147,14 @@ test("where rows are smaller than pixels only written ones are seen", () => {
   assert.ok(column.filter((ink) => ink === inkOf("page")).length > 0.48 * column.length)
 })
 
-const READS = ["<s>", "one", "two"].map((text) => ({ text }))
-const WRITES = ["one", "two", "."].map((text) => ({ text }))
-const texts = { rows: { tokens: READS }, columns: { field: "u", ink: "target-ink", tokens: READS }, scale: "decoder" }
+const READS = texts("<s>", "one", "two")
+const WRITES = texts("one", "two", ".")
+const SAME = { rows: { tokens: READS }, columns: { field: "u", ink: "target-ink", tokens: READS }, scale: "decoder" }
 const THREE = WEIGHTS.slice(0, 3)
 const boxesIn = (context) => boxesOn(context).filter(({ w, h }) => w > 20 && h > 20)
 
 test("what is not written yet is faint beside its row, in the saved picture too, whose cells have their colours", () => {
-  const map = matrix(THREE, { ...texts, writes: WRITES, grows: true }, { chosen: { t: 1, u: 0 } })
+  const map = matrix(THREE, { ...SAME, writes: WRITES, grows: true }, { chosen: { t: 1, u: 0 } })
   const written = saved(map)
   for (const context of [map.base.getContext(), written]) {
     const faint = textsOn(context).filter(({ opacity }) => opacity < 1)
@@ -167,9 +168,9 @@ test("what is not written yet is faint beside its row, in the saved picture too,
 
 test("while the steps are played what is not written yet has no name and nothing moves", () => {
   for (const writes of [WRITES, null]) {
-    const map = matrix(THREE, { ...texts, writes }, { chosen: { t: 1, u: 0 } })
+    const map = matrix(THREE, { ...SAME, writes }, { chosen: { t: 1, u: 0 } })
     const before = { ...map.place }
-    const names = () => textsOn(saved(map)).filter(({ font }) => font.includes("Mono"))
+    const written = () => textsOn(saved(map)).filter(({ font }) => font.includes("Mono"))
     choose(map, selection.chosen, true)
     assert.deepEqual(map.place, before)
     assert.deepEqual(emptyCells(map), writes ? ["0 2", "1 2", "2 0", "2 1", "2 2"] : [])
@@ -177,7 +178,7 @@ test("while the steps are played what is not written yet has no name and nothing
     // what two rows read and write, and two keys
     const seen = writes ? ["<s>", "one", "one", "two", "<s>", "one"] : [...READS, ...READS].map(({ text }) => text)
     assert.deepEqual(
-      names()
+      written()
         .map(({ text }) => text)
         .sort(),
       [...seen, "0", "1"].sort(),
@@ -223,9 +224,9 @@ test("the saved picture of a long map has all of it, and nothing is scrolled for
   const side = 64
   const map = matrix(Array.from({ length: side }, () => Array(side).fill(1 / side)))
   const before = { ...map.seen }
-  const names = textsOn(saved(map)).map(({ text }) => text)
+  const drawn = textsOn(saved(map)).map(({ text }) => text)
   for (const letter of ["q", "k"])
-    for (const { text } of numbered(letter, side)) assert.equal(names.filter((name) => name === text).length, 1, text)
+    for (const text of names(letter, side)) assert.equal(drawn.filter((name) => name === text).length, 1, text)
   const { width, height } = matrixPicture.savedSize(map)
   assert.ok(Math.min(width, height) > side * 18)
   assert.deepEqual(map.seen, before)
@@ -295,13 +296,13 @@ test("all columns are seen at once and have round numbers", () => {
 })
 
 test("False and True are two tones and are called so", () => {
-  const names = ["False", "True: may attend"]
-  const payload = positions(3, 3, { names, signed: false, scale: "encoder" })
+  const tones = ["False", "True: may attend"]
+  const payload = positions(3, 3, { names: tones, signed: false, scale: "encoder" })
   payload.arrays.values.values = Float32Array.from([1, 0, 0, 0, 1, 0, 0, 0, 1])
   const map = shown(matrixPicture, payload, { chosen: { i: 0 } })
   const drawn = textsOn(map.base.getContext()).map(({ text }) => text)
   assert.deepEqual(
-    names.filter((name) => !drawn.includes(name)),
+    tones.filter((name) => !drawn.includes(name)),
     [],
   )
   press(map, "ArrowRight", "ArrowRight")

@@ -1,17 +1,7 @@
 // A map as Python sends it, and the colours of its cells.
+import { axis, names, numbers } from "./axis_fixture.js"
 import { inkOf, placeOf } from "./page_fixture.js"
 
-/** Tokens of which each is told by a letter and its number: q0, q1, q2. */
-export const numbered = (letter, count) => Array.from({ length: count }, (_, n) => ({ text: `${letter}${n}` }))
-const axis = (field, role, count, ink) => ({
-  field,
-  role,
-  axis: `${role}s`,
-  ink,
-  tokens: numbered(role[0], count),
-  starts: null,
-  ends: null,
-})
 const bits = (grid) =>
   grid && { shape: [grid.length, grid[0].length], encoding: "bits", values: Uint8Array.from(grid.flat()) }
 
@@ -19,7 +9,7 @@ const bits = (grid) =>
 export function mapOf(values, { mask, there, encoding = "float32", rows, columns, ...header } = {}) {
   const shape = [values.length, values[0].length]
   const arrays = {
-    values: { shape, encoding, values: Float32Array.from(values.flat()) },
+    values: { ...numbers(values.flat(), shape), encoding },
     ...(mask && { mask: bits(mask) }),
     ...(there && { there: bits(there) }),
   }
@@ -33,8 +23,8 @@ export function mapOf(values, { mask, there, encoding = "float32", rows, columns
       writes: null,
       height: 480,
       ...header,
-      rows: { ...axis("t", "query", shape[0], "target-ink"), ...rows },
-      columns: { ...axis("i", "key", shape[1], "source-ink"), ...columns },
+      rows: { ...axis("t", "query", names("q", shape[0]), "target-ink"), ...rows },
+      columns: { ...axis("i", "key", names("k", shape[1]), "source-ink"), ...columns },
     },
     arrays,
   }

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { selection } from "../../viz_transformer/figures/components/parts/selection.js"
-import { cellsOf, mapOf, numbered } from "./matrix_fixture.js"
+import { names, texts } from "./axis_fixture.js"
+import { cellsOf, mapOf } from "./matrix_fixture.js"
 import { choose, give, hovered, marksOn, placeOf, point, press, shown, tooltipOf } from "./page_fixture.js"
 import { textsOn } from "./recording_context.js"
 
@@ -21,7 +22,6 @@ const SHARES = [
 const softmax = (side) =>
   Array.from({ length: side }, (_, r) => Array.from({ length: side }, (_, c) => ((r * side + c) % 7) / 21))
 const matrix = (values = VALUES, changes = {}, how = {}) => shown(matrixPicture, mapOf(values, changes), how)
-const texts = (...all) => all.map((text) => ({ text }))
 /** What is said of all cells that are seen, in order. */
 const said = (map) => cellsOf(map).map(([r, c]) => hovered(map, { r, c }))
 const click = (map, [r, c]) => {
@@ -283,7 +283,7 @@ test("a long map can be made to fit, a short one fits", () => {
 
 const NOT_YET = "not written yet at this step"
 const growing = (side, chosen, more = {}) =>
-  matrix(softmax(side), { writes: numbered("w", side), grows: true, ...more }, { chosen })
+  matrix(softmax(side), { writes: texts(...names("w", side)), grows: true, ...more }, { chosen })
 
 test("a cell that is not written yet says so and nothing of its weight", () => {
   const map = growing(4, { t: 1, i: 0 })
