@@ -95,7 +95,7 @@ const backgroundOf = ({ backgroundImage = "" }) =>
 
 Object.assign(globalThis, {
   document: { createElement: () => new Part(), createElementNS: () => new Part(), createTextNode: (text) => text },
-  window: Object.assign(new EventTarget(), { innerHeight: 1000, devicePixelRatio: 1, vizTransformerPulsed: true }),
+  window: Object.assign(new EventTarget(), { devicePixelRatio: 1, vizTransformerPulsed: true }),
   getComputedStyle: ({ style }) => ({ backgroundImage: backgroundOf(style), getPropertyValue: () => "" }),
   requestAnimationFrame: (work) => work(),
   matchMedia: () => ({ matches: true }),
@@ -107,10 +107,11 @@ const { makePlot } = await import("../../viz_transformer/figures/components/part
 let there = null
 /**
  * The plot of a picture that was given this, laid out and drawn where these fields are chosen, while the steps are `played`
- * or not. What is picked on it is told in `picked`, what a screen reader hears in `announced`.
+ * or not, in a window that is so high. What is picked on it is told in `picked`, what a screen reader hears in `announced`.
  */
-export function shown(picture, payload, { chosen = {}, played = false, width = 720 } = {}) {
+export function shown(picture, payload, { chosen = {}, played = false, width = 720, high = 1000 } = {}) {
   there?.remove()
+  window.innerHeight = high
   Object.assign(selection, { chosen, playing: played, look: null })
   const root = Object.assign(new Part(), { clientWidth: width })
   const plot = Object.assign(makePlot(root, picture), { picked: [], announced: "" })
