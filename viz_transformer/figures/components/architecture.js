@@ -1,5 +1,5 @@
 import { colours } from "./parts/colours.js"
-import { paintDrawing } from "./parts/drawing.js"
+import { boxAt, boxBeside, paintDrawing } from "./parts/drawing.js"
 import { announcer, element, stageOf, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
 import { mount, pointIn, prepare, tallness, zoom } from "./parts/stage.js"
@@ -92,27 +92,14 @@ function listen(drawn) {
   const { stage } = drawn
   stage.onpointermove = (event) => {
     const { x, y } = pointIn(stage, event)
-    const { across: h, down: v } = scaleOf(drawn)
-    const i = drawn.head.boxes.findIndex(
-      (b) => x >= b.x * h && x <= (b.x + b.width) * h && y >= b.y * v && y <= (b.y + b.height) * v,
-    )
-    point(drawn, i < 0 ? null : i, x, y)
+    point(drawn, boxAt(drawn.head, scaleOf(drawn), x, y), x, y)
   }
   stage.onpointerleave = () => point(drawn, null)
   stage.onblur = () => point(drawn, null)
   stage.onkeydown = (event) => {
     if (!alone(event) || event.shiftKey) return
     const { pointed, head } = drawn
-    const last = head.boxes.length - 1
-    /** @type {Record<string, ?number>} */
-    const moves = {
-      ArrowUp: pointed === null ? 0 : Math.min(pointed + 1, last),
-      ArrowDown: pointed === null ? 0 : Math.max(pointed - 1, 0),
-      Home: 0,
-      End: last,
-      Escape: null,
-    }
-    const to = moves[event.key]
+    const to = boxBeside(head, pointed, event.key)
     if (to === undefined) return
     point(drawn, to)
     if (to === null) return // Escape goes on: it also leaves the projector

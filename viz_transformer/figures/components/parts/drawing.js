@@ -125,3 +125,31 @@ export function paintDrawing(context, paper, { frames, lines, signs, boxes, text
   for (const { text, align, ink, strong, ...at } of texts)
     write(context, paper, scale, text, at, { font: sans((strong ? 15 : 13) * k, strong ? 600 : 400), ink, align })
 }
+
+/**
+ * The box at a place, in pixels of the picture, or null.
+ * @type {(drawing: Pick<DrawingHeader, "boxes">, scale: Scale, x: number, y: number) => ?number}
+ */
+export function boxAt({ boxes }, { across: h, down: v }, x, y) {
+  const i = boxes.findIndex(
+    (box) => x >= box.x * h && x <= (box.x + box.width) * h && y >= box.y * v && y <= (box.y + box.height) * v,
+  )
+  return i < 0 ? null : i
+}
+
+/**
+ * The box that a key leads to from one, null for none, undefined where it leads nowhere: data flow upwards, from the first.
+ * @type {(drawing: Pick<DrawingHeader, "boxes">, from: ?number, key: string) => ?number | undefined}
+ */
+export function boxBeside({ boxes }, from, key) {
+  const last = boxes.length - 1
+  /** @type {Record<string, ?number>} */
+  const moves = {
+    ArrowUp: from === null ? 0 : Math.min(from + 1, last),
+    ArrowDown: from === null ? 0 : Math.max(from - 1, 0),
+    Home: 0,
+    End: last,
+    Escape: null,
+  }
+  return moves[key]
+}
