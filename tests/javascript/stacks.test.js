@@ -1,6 +1,12 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { placeRail, placeStack } from "../../viz_transformer/figures/components/parts/stacks.js"
+import {
+  fieldsChoosing,
+  isChosen,
+  placeRail,
+  placeStack,
+  subLayerBeside,
+} from "../../viz_transformer/figures/components/parts/stacks.js"
 
 const node = (name, cross = false) => ({ name, kinds: [], part: name, title: name, cross })
 const encoder = (layers) => ({
@@ -190,4 +196,87 @@ test("nothing overlaps and nothing leaves the rail, with any norm and number of 
             )
         })
       }
+})
+
+test("a model has every sub-layer once with its norm and its sum", () => {
+  const { stacks, memory } = placeRail({ norm: "pre", stacks: [encoder(2), decoder(3)] })
+  const boxes = stacks.flatMap((stack) => stack.boxes)
+  const counted = (name) => boxes.filter(({ node, className }) => (node ? node.name : className) === name).length
+  assert.deepEqual(["self", "cross", "ffn", "final norm", "norm"].map(counted), [5, 3, 5, 2, 13])
+  assert.equal(stacks.flatMap((stack) => marksOf(stack, "sum")).length, 13)
+  const ends = boxes.flatMap(({ className, text }) => (className.split(" ")[0] === "end" ? [text] : []))
+  assert.deepEqual(ends, ["embedding", "memory", "embedding", "logits"])
+  assert.equal(memory.tips.length, 3)
+  const alone = placeRail({ norm: "post", stacks: [{ ...encoder(3), end: "logits", final: null }] })
+  assert.deepEqual(
+    partsOf(alone.stacks[0]).map(({ node }) => node.name),
+    ["self", "ffn", "self", "ffn", "self", "ffn"],
+  )
+  assert.equal(alone.stacks[0].boxes.filter(({ className }) => className === "norm onLine").length, 6)
+})
+
+// ---- choosing
+
+const attention = { kinds: ["cross"], layer: 1, part: "attention" }
+const ffn = { kinds: ["decoder", "cross"], layer: 2, part: "ffn" }
+const last = { kinds: ["decoder", "cross"], part: "final" }
+
+test("an attention is chosen by its kind, a feed-forward by each of its kinds, a final norm in any layer", () => {
+  assert.ok(isChosen(attention, { kind: "cross", layer: 1, part: "attention" }))
+  for (const other of [{ kind: "decoder" }, { layer: 0 }, { part: "ffn" }])
+    assert.ok(!isChosen(attention, { kind: "cross", layer: 1, part: "attention", ...other }))
+  for (const kind of ["decoder", "cross"]) assert.ok(isChosen(ffn, { kind, layer: 2, part: "ffn" }))
+  assert.ok(isChosen(last, { kind: "decoder", layer: 7, part: "final" }))
+})
+
+test("a click selects kind, layer and part, and leaves a kind that the part has too", () => {
+  const chosen = { kind: "cross", layer: 1, part: "attention" }
+  assert.deepEqual(fieldsChoosing({ kinds: ["encoder"], layer: 0, part: "ffn" }, chosen), {
+    kind: "encoder",
+    layer: 0,
+    part: "ffn",
+  })
+  assert.deepEqual(fieldsChoosing(ffn, chosen), { kind: "cross", layer: 2, part: "ffn" })
+  assert.deepEqual(fieldsChoosing(ffn, { ...chosen, kind: "encoder" }).kind, "decoder")
+  assert.deepEqual(fieldsChoosing(last, { ...chosen, kind: "decoder" }), { kind: "decoder", part: "final" }) // the layer stays
+})
+
+test("arrow keys walk along the stream and to the stack beside it, and stop at the ends", () => {
+  const to = (column, row, key, counts = [5, 10]) => {
+    const found = subLayerBeside(counts, { column, row }, key)
+    return found && [found.column, found.row]
+  }
+  assert.deepEqual(
+    [to(1, 0, "ArrowDown"), to(1, 0, "ArrowUp"), to(1, 9, "ArrowDown")],
+    [
+      [1, 1],
+      [1, 0],
+      [1, 9],
+    ],
+  )
+  assert.deepEqual(
+    [to(1, 4, "Home"), to(1, 4, "End"), to(0, 0, "End")],
+    [
+      [1, 0],
+      [1, 9],
+      [0, 4],
+    ],
+  )
+  assert.deepEqual(
+    [to(1, 0, "ArrowLeft"), to(1, 7, "ArrowLeft"), to(0, 3, "ArrowRight")],
+    [
+      [0, 0],
+      [0, 4],
+      [1, 3],
+    ],
+  )
+  assert.deepEqual(
+    [to(0, 3, "ArrowLeft"), to(1, 3, "ArrowRight"), to(0, 3, "ArrowLeft", [7])],
+    [
+      [0, 3],
+      [1, 3],
+      [0, 3],
+    ],
+  )
+  assert.equal(to(0, 0, "Enter"), null)
 })

@@ -1,8 +1,8 @@
 """What the rail is told, and what it does in a browser."""
 
 import json
+from itertools import combinations
 
-import pytest
 from builders import tiny_config
 from mounted import mounted
 
@@ -64,37 +64,17 @@ def test_a_share_that_is_no_number_is_left_out():
     assert "not a number" in decoder["layers"][0][0]["title"]
 
 
-# ---- what it does
+# ---- what it does: tests/javascript/stacks.test.js has all that needs no browser
 
 
-def test_the_rail_draws_every_sub_layer_once_with_its_norm(browser):
-    with mounted(browser, "rail", data()) as shown:
-        assert names(shown).count("self-attention") == 5
-        assert names(shown).count("cross-attention") == 3
-        assert names(shown).count("feed-forward") == 5
-        assert names(shown).count("final norm") == 2
-        assert shown.page.locator(".norm").count() == 13
-        assert shown.page.locator(".sum").count() == 13
-        assert shown.page.locator(".end").all_text_contents() == ["embedding", "memory", "embedding", "logits"]
-        assert shown.page.locator(".memoryTip").count() == 3
-        shown.give(data("decoder-only", norm="post", final_norm=False))
-        assert names(shown) == ["self-attention", "feed-forward"] * 3
-        assert shown.page.locator(".norm.onLine").count() == 6
-        assert shown.page.locator(".memory").count() == 0
-
-
-def test_a_pre_norm_stands_above_its_box_and_a_post_norm_on_the_line_below_it(browser):
-    for norm, above in (("pre", True), ("post", False)):
-        with mounted(browser, "rail", data("decoder-only", norm=norm)) as shown:
-            box = shown.page.locator(".part").first.bounding_box()
-            place = shown.page.locator(".norm").first.bounding_box()
-            line = shown.page.locator(".stream").first.bounding_box()
-            assert (place["y"] < box["y"]) is above
-            assert (place["x"] <= line["x"] <= place["x"] + place["width"]) is not above
-
-
-def test_nothing_is_cut_off_or_overlaps(browser):
+def test_every_sub_layer_is_drawn_whole_in_its_place(browser):
     with mounted(browser, "rail", data(), viewport={"width": 290, "height": 900}) as shown:
+        counted = {name: names(shown).count(name) for name in dict.fromkeys(names(shown))}
+        assert counted == {"self-attention": 5, "cross-attention": 3, "feed-forward": 5, "final norm": 2}
+        assert [shown.page.locator(each).count() for each in (".norm", ".sum", ".memoryTip")] == [13, 13, 3]
+        assert shown.page.locator(".end").all_text_contents() == ["embedding", "memory", "embedding", "logits"]
+        widths = shown.page.locator(".share").evaluate_all("(bars) => bars.map((bar) => bar.style.width)")
+        assert widths == ["25%"] * 13
         boxes = shown.page.locator(".part").evaluate_all(
             "(all) => all.map((part) => part.getBoundingClientRect()).map((b) => [b.left, b.top, b.right, b.bottom])"
         )
@@ -102,61 +82,35 @@ def test_nothing_is_cut_off_or_overlaps(browser):
             "(names) => names.every((name) => name.offsetWidth <= name.parentElement.clientWidth)"
         )
         assert fits and all(right <= 290 for _, _, right, _ in boxes)
-        for n, one in enumerate(boxes):
-            for other in boxes[n + 1 :]:
-                assert one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
+        for one, other in combinations(boxes, 2):
+            assert one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
+        for norm, above in (("pre", True), ("post", False)):
+            shown.give(data("decoder-only", norm=norm, final_norm=False))
+            assert names(shown) == ["self-attention", "feed-forward"] * 3
+            assert shown.page.locator(".norm.onLine").count() == (0 if above else 6)
+            assert shown.page.locator(".memory").count() == 0
+            box, place, line = (shown.page.locator(each).first.bounding_box() for each in (".part", ".norm", ".stream"))
+            assert (place["y"] < box["y"]) is above
+            assert (place["x"] <= line["x"] <= place["x"] + place["width"]) is not above
 
 
-def test_a_click_selects_kind_layer_and_part(browser):
+def test_clicks_and_keys_choose_and_the_same_data_keep_the_focus(browser):
     with mounted(browser, "rail", data()) as shown:
+        focused = shown.page.locator(".part:focus")
+        shown.choose(kind="decoder", layer=2, part="ffn")
+        assert selected(shown) == ["decoder layer 2, feed-forward: mean share added 0.250"]
         shown.choose(kind="cross", layer=1, part="attention")
         assert selected(shown) == ["decoder layer 1, cross-attention: mean share added 0.250"]
         titled(shown, "encoder layer 0, feed-forward").click()
         assert shown.heard() == [{"kind": "encoder", "layer": 0, "part": "ffn"}]
         assert selected(shown) == ["encoder layer 0, feed-forward: mean share added 0.250"]
-        titled(shown, "final norm of the decoder").click()
-        assert shown.heard(2)[1] == {"kind": "decoder", "part": "final"}  # the layer stays that of before
-
-
-def test_a_feed_forward_of_the_decoder_leaves_cross_attention_the_kind(browser):
-    with mounted(browser, "rail", data()) as shown:
-        shown.choose(kind="cross", layer=1, part="attention")
-        titled(shown, "decoder layer 2, feed-forward").click()
-        assert shown.heard() == [{"kind": "cross", "layer": 2, "part": "ffn"}]
-        shown.choose(kind="decoder", layer=2, part="ffn")
-        assert selected(shown) == ["decoder layer 2, feed-forward: mean share added 0.250"]
-
-
-@pytest.mark.parametrize("kind", ["encoder-decoder", "decoder-only"])
-def test_the_arrow_keys_walk_along_the_stream(browser, kind):
-    with mounted(browser, "rail", data(kind)) as shown:
-        shown.choose(kind="decoder", layer=0, part="attention")
-        shown.press("Tab", "ArrowDown", "ArrowDown")
-        expected = "decoder layer 0, feed-forward" if kind != "decoder-only" else "decoder layer 1, self-attention"
-        assert selected(shown)[0].startswith(expected)
-        shown.press("Home", "ArrowUp")
-        assert selected(shown)[0].startswith("decoder layer 0, self-attention")
+        shown.press("ArrowRight", "Home", "ArrowDown", "ArrowDown")
+        assert selected(shown)[0].startswith("decoder layer 0, feed-forward")
         shown.press("End", "ArrowDown")
-        assert selected(shown) == ["final norm of the decoder"]
-        assert shown.page.locator(".part:focus").get_attribute("title") == "final norm of the decoder"
-        if kind == "encoder-decoder":
-            shown.press("Home", "ArrowLeft")
-            assert selected(shown)[0].startswith("encoder layer 0, self-attention")
-            shown.press("ArrowRight")
-            assert selected(shown)[0].startswith("decoder layer 0, self-attention")
-
-
-def test_the_bar_is_as_wide_as_the_share(browser):
-    with mounted(browser, "rail", data()) as shown:
-        widths = shown.page.locator(".share").evaluate_all("(bars) => bars.map((bar) => bar.style.width)")
-        assert widths == ["25%"] * 13
-
-
-def test_the_same_data_keep_the_focus_and_new_data_draw_anew(browser):
-    with mounted(browser, "rail", data()) as shown:
+        assert selected(shown) == ["final norm of the decoder"] == [focused.get_attribute("title")]
         titled(shown, "decoder layer 2, feed-forward").click()
         shown.give(data())
-        assert shown.page.locator(".part:focus").get_attribute("title").startswith("decoder layer 2, feed-forward")
+        assert focused.get_attribute("title").startswith("decoder layer 2, feed-forward")
         shown.give(data("decoder-only"))
         assert len(names(shown)) == 7
         shown.page.evaluate("window.remove()")

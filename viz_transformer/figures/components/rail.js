@@ -1,7 +1,7 @@
 import { button, drawing, element } from "./parts/elements.js"
 import { onSheets } from "./parts/printing.js"
 import { selection } from "./parts/selection.js"
-import { placeRail } from "./parts/stacks.js"
+import { fieldsChoosing, isChosen, placeRail, subLayerBeside } from "./parts/stacks.js"
 import { ending, magnified, rootIn } from "./parts/stage.js"
 
 /** @import { Component, Root } from "./parts/stage.js" */
@@ -15,16 +15,7 @@ import { ending, magnified, rootIn } from "./parts/stage.js"
 // mirrored, so that the memory reaches its cross-attentions without crossing a stream.
 // data: {norm, stacks: [{name, ink, end, final, layers: [[{name, kinds, layer, part, cross, share, title}]]}]}
 /** @param {SubLayer} node */
-const isChosen = (node) => {
-  const { kind, layer, part } = selection.chosen
-  return node.kinds.includes(kind) && part === node.part && (node.layer === undefined || layer === node.layer)
-}
-/** @param {SubLayer} node */
-const pick = (node) => {
-  const { kind } = selection.chosen
-  const place = node.layer === undefined ? {} : { layer: node.layer }
-  selection.pick({ kind: node.kinds.includes(kind) ? kind : node.kinds[0], ...place, part: node.part }, 0)
-}
+const pick = (node) => selection.pick(fieldsChoosing(node, selection.chosen), 0)
 
 /** @param {[number, number][]} points */
 const path = (points) => `M${points.join(" L")}`
@@ -93,29 +84,17 @@ const draw = (root, data) => {
 
 /** @param {Choice[][]} columns */
 const withKeys = (columns) => {
-  const go = (/** @type {number} */ column, /** @type {number} */ row) => {
-    const there = columns[column]?.[row]
-    if (!there) return
-    pick(there.node)
-    there.made.focus()
-  }
+  const counts = columns.map((nodes) => nodes.length)
   columns.forEach((nodes, column) =>
     nodes.forEach(({ made }, row) => {
       made.onkeydown = (event) => {
-        /** @type {Record<string, [number, number]>} */
-        const to = {
-          ArrowUp: [column, row - 1],
-          ArrowDown: [column, row + 1],
-          Home: [column, 0],
-          End: [column, nodes.length - 1],
-        }
-        const across = { ArrowLeft: column - 1, ArrowRight: column + 1 }[event.key]
-        if (across !== undefined)
-          to[event.key] = columns[across] ? [across, Math.min(row, columns[across].length - 1)] : [column, row]
-        if (!to[event.key]) return
+        const to = subLayerBeside(counts, { column, row }, event.key)
+        if (!to) return
         event.preventDefault()
         event.stopPropagation()
-        go(...to[event.key])
+        const there = columns[to.column][to.row]
+        pick(there.node)
+        there.made.focus()
       }
     }),
   )
@@ -148,9 +127,9 @@ export default function ({ data, parentElement }) {
   const mark = () => {
     /** @type {Choice[]} */
     const all = root.vt.columns.flat()
-    const any = all.some(({ node }) => isChosen(node))
+    const any = all.some(({ node }) => isChosen(node, selection.chosen))
     all.forEach(({ node, made }, i) => {
-      const chosen = isChosen(node)
+      const chosen = isChosen(node, selection.chosen)
       made.classList.toggle("selected", chosen)
       made.setAttribute("aria-pressed", String(chosen))
       made.tabIndex = chosen || (!any && i === 0) ? 0 : -1

@@ -1,5 +1,6 @@
-// The rail: where the sub-layers of a model stand beside the residual stream, and the lines that join them.
+// The rail: where the sub-layers of a model stand beside the residual stream, the lines that join them, and which is chosen.
 
+/** @import { Fields } from "./selection.js" */
 /** @import { RailData, Stack, SubLayer } from "./types.js" */
 
 /**
@@ -149,3 +150,42 @@ const line = (from, to, y) => [
   [from, y],
   [to, y],
 ]
+
+// ---- choosing
+
+/**
+ * Whether a sub-layer is chosen: an attention is by its kind, and what is in no layer by its part alone.
+ * @type {(node: SubLayer, chosen: Fields) => boolean}
+ */
+export const isChosen = (node, { kind, layer, part }) =>
+  node.kinds.includes(kind) && part === node.part && (node.layer === undefined || layer === node.layer)
+
+/**
+ * The fields that choose a sub-layer: one that belongs to the chosen kind too leaves that as it is.
+ * @type {(node: SubLayer, chosen: Fields) => Fields}
+ */
+export const fieldsChoosing = ({ kinds, layer, part }, { kind }) => ({
+  kind: kinds.includes(kind) ? kind : kinds[0],
+  ...(layer !== undefined && { layer }),
+  part,
+})
+
+/**
+ * The column and the row of the sub-layer that a key leads to, in columns of so many; null where it is none of the rail's.
+ * @type {(counts: number[], from: {column: number, row: number}, key: string) => ?{column: number, row: number}}
+ */
+export function subLayerBeside(counts, { column, row }, key) {
+  const last = counts[column] - 1
+  const beside = (/** @type {number} */ to) =>
+    to in counts ? { column: to, row: Math.min(row, counts[to] - 1) } : { column, row }
+  /** @type {Record<string, {column: number, row: number}>} */
+  const moves = {
+    ArrowUp: { column, row: Math.max(row - 1, 0) },
+    ArrowDown: { column, row: Math.min(row + 1, last) },
+    Home: { column, row: 0 },
+    End: { column, row: last },
+    ArrowLeft: beside(column - 1),
+    ArrowRight: beside(column + 1),
+  }
+  return moves[key] ?? null
+}
