@@ -85,14 +85,11 @@ def words(shown):
     return shown.page.locator(".words").text_content()
 
 
-def test_the_mark_follows_the_selection_and_is_said_in_words(browser):
+def test_pointer_keys_and_the_selection_mark_a_part_which_is_said_in_words(browser):
     with mounted(browser, "locator", data()) as shown:
-        assert marked(shown) == ["decoder layer 1, cross-attention"]  # before the page has said what is chosen
-        assert words(shown) == "decoder layer 1, cross-attention"
-        shown.choose(kind="encoder", layer=0)
-        assert marked(shown) == [words(shown)] == ["encoder layer 0, self-attention"]
-        ring, block = (shown.page.locator(part).bounding_box() for part in (".ring", "[aria-current]"))
-        assert ring == block
+        cross, attention = "decoder layer 1, cross-attention", "decoder layer 0, self-attention"
+        assert shown.page.get_by_role("toolbar", name="Map of the model").count() == 1
+        assert marked(shown) == [words(shown)] == [cross]  # before the page has said what is chosen
         shown.give(data(looks=""))
         assert marked(shown) == [] and words(shown) == "" and shown.page.locator(".ring").is_hidden()
         shown.choose(kind="cross", layer=2, point="decoder.2.residual_in")
@@ -100,43 +97,34 @@ def test_the_mark_follows_the_selection_and_is_said_in_words(browser):
         assert len(marked(shown)) == 3 and words(shown) == "decoder layer 2"
         shown.give(data("decoder-only"))
         assert marked(shown) == [] and shown.page.locator(".block").count() == 9
-
-
-def test_a_click_chooses_and_a_part_that_is_pointed_at_is_named(browser):
-    with mounted(browser, "locator", data()) as shown:
-        titled(shown, "decoder layer 0, self-attention").hover()
-        assert words(shown) == "decoder layer 0, self-attention"
-        titled(shown, "decoder layer 0, self-attention").click()
-        assert shown.heard() == [{"kind": "decoder", "layer": 0}]
-        assert marked(shown) == ["decoder layer 0, self-attention"]
-        shown.page.mouse.move(400, 400)
-        assert words(shown) == "decoder layer 0, self-attention"
-
-
-def test_the_tabulator_stops_once_and_arrows_go_on(browser):
-    with mounted(browser, "locator", data()) as shown:
-        assert shown.page.get_by_role("toolbar", name="Map of the model").count() == 1
-        assert shown.page.locator(".block[tabindex='0']").count() == 1
+        shown.give(data())
+        shown.choose(kind="cross", layer=1)
+        stops = shown.page.locator(".block[tabindex='0']")
+        assert stops.count() == 1
         shown.press("Tab")
-        assert focused(shown) == "decoder layer 1, cross-attention"
+        assert focused(shown) == cross
         outline = shown.page.locator(".block:focus").evaluate("(block) => getComputedStyle(block).outline")
         assert "solid 2px" in outline
+        shown.give(data(looks="part"))
+        assert focused(shown) == cross  # of the same model
+        shown.give(data())
         shown.press("ArrowUp", "ArrowUp")
         assert focused(shown) == words(shown) == "decoder layer 0, feed-forward"
-        assert marked(shown) == ["decoder layer 1, cross-attention"]  # arrows look around, nothing is chosen yet
+        assert marked(shown) == [cross]  # arrows look around, nothing is chosen yet
         shown.press("ArrowLeft", "Home")
-        assert focused(shown) == "input of the encoder"
-        assert shown.page.locator(".block[tabindex='0']").count() == 1
+        assert focused(shown) == "input of the encoder" and stops.count() == 1
         shown.press("ArrowDown", "Enter")
         assert shown.heard() == [{"kind": "encoder", "layer": 0}]
         shown.press("Tab")
-        assert shown.page.locator(".block:focus").count() == 0 and words(shown) == "encoder layer 0, self-attention"
-
-
-def test_new_data_of_the_same_model_keep_the_focus_and_it_can_be_taken_away(browser):
-    with mounted(browser, "locator", data()) as shown:
-        shown.press("Tab")
-        shown.give(data(looks="part"))
-        assert focused(shown) == "decoder layer 1, cross-attention"
+        assert shown.page.locator(".block:focus").count() == 0
+        assert marked(shown) == [words(shown)] == ["encoder layer 0, self-attention"]
+        ring, block = (shown.page.locator(part).bounding_box() for part in (".ring", "[aria-current]"))
+        assert ring == block
+        titled(shown, attention).hover()
+        assert words(shown) == attention
+        titled(shown, attention).click()
+        assert shown.heard(2)[1] == {"kind": "decoder", "layer": 0}
+        shown.page.mouse.move(400, 400)
+        assert marked(shown) == [words(shown)] == [attention]
         shown.page.evaluate("window.remove()")
         assert shown.page.locator(".block").count() == 0
