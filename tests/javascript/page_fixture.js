@@ -78,10 +78,14 @@ class Part {
     return false
   }
   after() {}
+  remove() {}
   focus() {}
   addEventListener() {}
   setPointerCapture() {}
 }
+
+/** An element of this page. */
+export const partOf = () => new Part()
 
 class Pixels {
   constructor(width, height) {

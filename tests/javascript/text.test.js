@@ -19,6 +19,8 @@ test("a text is shortened to the pixels there are, and between signs", () => {
   assert.equal(shorten(context, "twenty", 50), "twen…")
   assert.equal(shorten(context, "e\u0301e\u0301e\u0301", 20), "e\u0301…")
   assert.equal(shorten(context, "twenty", 5), "…")
+  const family = "\u{1f468}\u200d\u{1f469}\u200d\u{1f467}"
+  assert.equal(shorten(context, family.repeat(20), 40), `${family.repeat(3)}…`) // no half of a family
 })
 
 test("a sign of several code points is one", () => {
@@ -39,7 +41,7 @@ test("a text of several lines is written on one, with a sign for each break", ()
 test("a token is said as it is read, with what was typed, and letters from right to left stay together", () => {
   assert.equal(quoted({ text: "a" }), "“a”")
   assert.equal(quoted({ text: "<unk>", note: "ä" }), "“<unk>”, typed “ä”")
-  assert.equal(isolated("שלום"), "\u2068שלום\u2069")
+  for (const text of ["שלום", "عالم"]) assert.equal(isolated(text), `\u2068${text}\u2069`)
   assert.equal(quoted({ text: "<unk>", note: "שלום" }), "“<unk>”, typed “\u2068שלום\u2069”")
 })
 

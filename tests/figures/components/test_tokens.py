@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from mounted import imported
 
 from viz_transformer.analysis.attention.axes import LONGEST_TEXT
 from viz_transformer.figures import labels
@@ -58,27 +57,6 @@ def test_tokens_and_originals_that_do_not_fit_are_refused():
         token_data(["a", "b"], ["a"])
 
 
-def test_the_browser_quotes_a_token_with_what_was_typed_and_fences_off_right_to_left_letters(browser):
-    tokens = token_data(["a", "<unk>", "عالم", "שלום"], ["a", "ü", "عالم", "שלום"])
-    with imported(browser) as shared:
-        assert shared("(tokens) => tokens.map(shared.quoted)", tokens) == [
-            "“a”",
-            "“<unk>”, typed “ü”",
-            *(f"“{labels.isolate(token['text'])}”" for token in tokens[2:]),
-        ]
-    assert "\u2068" in labels.isolate("عالم")
-
-
-def test_the_browser_shortens_at_letters_as_they_are_seen(browser):
-    shorten = """([text, width]) => {
-      const context = document.createElement("canvas").getContext("2d")
-      context.font = "14px monospace"
-      return shared.shorten(context, text, width)
-    }"""
-    family = "👨‍👩‍👧"
-    with imported(browser) as shared:
-        assert shared(shorten, ["short", 400]) == "short"
-        shortened = shared(shorten, ["x" * 50, 100])
-        assert shortened == "x" * (len(shortened) - 1) + "…" and 3 < len(shortened) < 20
-        kept = shared(shorten, [family * 20, 100])
-        assert kept == family * (len(kept[:-1]) // len(family)) + "…"  # no half of a family
+def test_right_to_left_letters_are_fenced_off_as_in_the_browser():
+    assert labels.isolate("שלום") == "\u2068שלום\u2069"  # tests/javascript/text.test.js has the same
+    assert labels.isolate("عالم") == "\u2068عالم\u2069" and labels.isolate("a") == "a"
