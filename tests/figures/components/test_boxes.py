@@ -1,6 +1,7 @@
 """The keys of the page's boxes for texts: which of them run the text, as Streamlit's text area does at Ctrl+Enter."""
 
-import pytest
+from itertools import product
+
 from mounted import mounted
 
 # A box as Streamlit has it, and one that is none of ours. `runs` are the texts that Ctrl and Enter ran.
@@ -15,60 +16,40 @@ PAGE = """() => {
 KEY = "(box, given) => box.dispatchEvent(new KeyboardEvent('keydown', { bubbles: true, cancelable: true, ...given }))"
 
 
-@pytest.fixture
-def page(browser):
+def test_enter_runs_shift_breaks_the_line_and_escape_brings_back_what_ran_last(browser):
     with mounted(browser, "selection", {"token": "", "lost": 0}) as view:
-        view.page.evaluate(PAGE)
-        yield view.page
+        page = view.page
+        page.evaluate(PAGE)
+        box, other = page.locator(".stTextArea textarea"), page.locator("#other")
 
+        def leave():
+            page.keyboard.press("Escape")
+            page.wait_for_function("document.activeElement === document.body")
+            return box.input_value(), page.evaluate("window.runs")
 
-def runs(page):
-    return page.evaluate("window.runs")
-
-
-def test_enter_runs_and_shift_breaks_the_line_which_can_be_undone(page):
-    box = page.locator(".stTextArea textarea")
-    box.press("End")
-    for key in ("Shift+Enter", "b"):
-        box.press(key)
-    assert box.input_value() == "a\nb" and runs(page) == []
-    box.press("Enter")
-    assert box.input_value() == "a\nb" and runs(page) == ["a\nb"]
-    box.press("Control+Enter")
-    assert runs(page) == ["a\nb", "a\nb"]
-    box.press("Control+z")
-    box.press("Control+z")
-    assert box.input_value() == "a"
-
-
-@pytest.mark.parametrize("given", [{"isComposing": True}, {"keyCode": 229}])
-@pytest.mark.parametrize("key", ["Enter", "Escape"])
-def test_while_a_character_is_put_together_its_keys_are_its_own(page, key, given):
-    box = page.locator(".stTextArea textarea")
-    box.fill("に")
-    assert box.evaluate(KEY, {"key": key, **given})  # nobody has taken it
-    assert runs(page) == [] and box.input_value() == "に"
-    assert box.evaluate("(box) => box === document.activeElement")
-
-
-def test_escape_brings_back_what_ran_last_and_leaves_the_box(page):
-    box = page.locator(".stTextArea textarea")
-    box.focus()
-    page.keyboard.type("b")
-    page.keyboard.press("Escape")
-    page.wait_for_function("document.activeElement === document.body")
-    assert box.input_value() == "a" and runs(page) == []
-    box.fill("c\n")
-    box.press("Enter")
-    page.keyboard.type("d")
-    box.press("Escape")
-    page.wait_for_function("document.activeElement === document.body")
-    assert box.input_value() == "c\n" and runs(page) == ["c\n"]
-
-
-def test_what_is_typed_is_not_spelled_and_other_boxes_keep_their_keys(page):
-    box, other = page.locator(".stTextArea textarea"), page.locator("#other")
-    box.focus()
-    assert not box.evaluate("(box) => box.spellcheck")
-    other.press("Enter")
-    assert other.input_value() == "\n" and other.evaluate("(box) => box.spellcheck")
+        box.press("End")
+        assert not box.evaluate("(box) => box.spellcheck")  # what is typed is not spelled
+        page.keyboard.type("b")
+        assert leave() == ("a", [])
+        box.press("End")
+        for key in ("Shift+Enter", "b"):
+            box.press(key)
+        assert (box.input_value(), page.evaluate("window.runs")) == ("a\nb", [])
+        box.press("Enter")
+        assert (box.input_value(), page.evaluate("window.runs")) == ("a\nb", ["a\nb"])
+        box.press("Control+Enter")
+        assert page.evaluate("window.runs") == ["a\nb", "a\nb"]
+        box.press("Control+z")
+        box.press("Control+z")
+        assert box.input_value() == "a"
+        box.fill("c\n")
+        box.press("Enter")
+        page.keyboard.type("d")
+        assert leave() == ("c\n", ["a\nb", "a\nb", "c\n"])
+        box.fill("に")
+        for key, given in product(("Enter", "Escape"), ({"isComposing": True}, {"keyCode": 229})):
+            assert box.evaluate(KEY, {"key": key, **given}), f"{key} {given}"  # nobody has taken it
+        assert (box.input_value(), len(page.evaluate("window.runs"))) == ("に", 3)
+        assert box.evaluate("(box) => box === document.activeElement")
+        other.press("Enter")  # other boxes keep their keys
+        assert other.input_value() == "\n" and other.evaluate("(box) => box.spellcheck")
