@@ -99,15 +99,7 @@ def test_many_letters_are_one_text_and_few_or_words_are_not():
     assert joined(MANY, True) and not joined(MANY - 1, True) and not joined(MANY, False)
 
 
-# ---- what a row does
-
-
-def test_the_tokens_of_two_runs_begin_at_one_place_though_one_row_can_be_edited(browser):
-    edit = Editing(field="text", text="1", said="Edit the text")
-    a, b = (ChipRow(label=f"{run} writes", chips=read("1"), field="t") for run in "AB")
-    with mounted(browser, "chips", {"rows": [replace(a, edit=edit).data(), b.data()]}) as shown:
-        places = [each.bounding_box()["x"] for each in shown.page.locator(".chips .chip").all()]
-    assert len(places) == 2 and places[0] == places[1]
+# ---- what a row does: tests/javascript/chips.test.js has all that needs no browser
 
 
 def editable(text="1,234"):
@@ -115,54 +107,18 @@ def editable(text="1,234"):
     return {"rows": [ChipRow(label="reads", chips=read("1", "2"), field="i", edit=edit).data()]}
 
 
-def taken(shown):
-    return shown.page.evaluate("window.triggers")
+def height(shown):
+    return shown.page.locator(".strip").bounding_box()["height"]
 
 
-def test_a_row_is_written_anew_in_its_place_and_keeps_its_height(browser):
-    with mounted(browser, "chips", editable("a\nb")) as shown:
-        height = shown.page.locator(".strip").bounding_box()["height"]
-        shown.page.get_by_role("button", name="Edit the text").click()
-        box = shown.page.get_by_role("textbox", name="Edit the text")
-        assert box.input_value() == "a\nb" and box.evaluate("(box) => box.matches(':focus')")
-        assert shown.page.locator(".strip").bounding_box()["height"] == height == 88
-        box.fill("<b>4</b>")
-        shown.press("Enter")
-        assert taken(shown) == [["text", {"field": "text", "text": "<b>4</b>"}]]
-        assert shown.page.locator(".waiting").count() == 1
-        shown.give(editable("<b>4</b>"))
-        assert shown.page.locator(".waiting").count() == 0
-        assert shown.page.get_by_role("button", name="Edit the text").evaluate("(each) => each.matches(':focus')")
-
-
-def test_escape_and_the_same_text_tell_nothing_and_leaving_the_box_takes_the_text(browser):
-    with mounted(browser, "chips", editable()) as shown:
-        for key in ("Escape", "Enter"):
-            shown.page.evaluate(EDIT)
-            if key == "Escape":
-                shown.page.get_by_role("textbox").fill("other")
-            shown.press(key)
-            assert shown.page.get_by_role("textbox").count() == 0
-        assert taken(shown) == []
-        shown.page.evaluate(EDIT)
-        shown.page.get_by_role("textbox").fill("left")
-        shown.page.get_by_role("textbox").blur()
-        assert taken(shown) == [["text", {"field": "text", "text": "left"}]]
-
-
-def test_a_box_that_was_asked_for_before_there_was_a_text_is_opened_with_it_once(browser):
-    with mounted(browser, "chips", {"rows": []}) as shown:
-        shown.page.evaluate(EDIT)
-        shown.give(editable("42"))
-        assert shown.page.get_by_role("textbox").input_value() == "42"
-        shown.press("Escape")
-        shown.give(editable("43"))
-        assert shown.page.get_by_role("textbox").count() == 0
-
-
-def test_a_long_row_scrolls_to_what_is_chosen_and_stays_in_one_line(browser):
-    chips = read(*(f"token{i}" for i in range(60)))
-    with mounted(browser, "chips", {"rows": [ChipRow(label="reads", chips=chips, field="i").data()]}) as shown:
+def test_tokens_of_two_runs_begin_at_one_place_and_a_long_row_scrolls_in_one_line_to_what_is_chosen(browser):
+    edit = Editing(field="text", text="1", said="Edit the text")
+    a, b = (ChipRow(label=f"{run} writes", chips=read("1"), field="t") for run in "AB")
+    with mounted(browser, "chips", {"rows": [replace(a, edit=edit).data(), b.data()]}) as shown:
+        places = [each.bounding_box()["x"] for each in shown.page.locator(".chips .chip").all()]
+        assert len(places) == 2 and places[0] == places[1]  # though one row can be edited
+        chips = read(*(f"token{i}" for i in range(60)))
+        shown.give({"rows": [ChipRow(label="reads", chips=chips, field="i").data()]})
         shown.page.set_viewport_size({"width": 500, "height": 400})
         line = shown.page.locator(".chips")
         for i in (59, 30, 0):
@@ -170,8 +126,47 @@ def test_a_long_row_scrolls_to_what_is_chosen_and_stays_in_one_line(browser):
             at, whole = shown.page.locator(".selected").bounding_box(), line.bounding_box()
             left, right = at["x"] - 4, at["x"] + at["width"] + 4  # of its ring, which is not where the row fades
             assert whole["x"] + 6 <= left and right <= whole["x"] + whole["width"] - 16
-            assert at["y"] >= whole["y"] and shown.page.locator(".strip").bounding_box()["height"] == 88
+            assert at["y"] >= whole["y"] and height(shown) == 88
         assert shown.page.evaluate("window.scrollX") == 0
+
+
+def test_a_row_is_written_anew_in_its_place_and_keeps_its_height(browser):
+    with mounted(browser, "chips", {"rows": []}) as shown:
+        pencil, box = (shown.page.get_by_role(role, name="Edit the text") for role in ("button", "textbox"))
+
+        def taken():
+            told = shown.page.evaluate("window.triggers")
+            shown.page.evaluate("() => { window.triggers = [] }")
+            return told
+
+        shown.page.evaluate(EDIT)  # asked for before there was a text: it is opened with it, once
+        shown.give(editable("42"))
+        assert box.input_value() == "42"
+        shown.press("Escape")
+        shown.give(editable("a\nb"))
+        assert box.count() == 0
+        before = height(shown)
+        pencil.click()
+        assert box.input_value() == "a\nb" and box.evaluate("(box) => box.matches(':focus')")
+        assert height(shown) == before == 88
+        box.fill("<b>4</b>")
+        shown.press("Enter")
+        assert taken() == [["text", {"field": "text", "text": "<b>4</b>"}]]
+        assert shown.page.locator(".waiting").count() == 1
+        shown.give(editable("<b>4</b>"))
+        assert shown.page.locator(".waiting").count() == 0
+        assert pencil.evaluate("(each) => each.matches(':focus')")
+        for key in ("Escape", "Enter"):  # another text that is left, and the same one that is taken
+            shown.page.evaluate(EDIT)
+            if key == "Escape":
+                box.fill("other")
+            shown.press(key)
+            assert box.count() == 0
+        assert taken() == []
+        shown.page.evaluate(EDIT)
+        box.fill("left")
+        box.blur()  # leaving the box takes the text
+        assert taken() == [["text", {"field": "text", "text": "left"}]]
 
 
 def chip(shown, row, name):
@@ -183,32 +178,24 @@ def selected(shown):
     return shown.page.locator("button.chip.selected .token").all_text_contents()
 
 
-def test_chips_show_text_as_text_with_the_probability_as_the_length_of_a_line(browser):
-    with mounted(browser, "chips", rows(field="t")) as shown:
+def test_chips_show_their_tokens_and_are_chosen_by_pointer_and_keys(browser):
+    with mounted(browser, "chips", rows()) as shown:
+        focused = shown.page.locator(".chip:focus .token")
         assert shown.page.locator(".token").all_text_contents() == ["<s>", "1", MARKUP, "</s>", "one", "two"]
-        assert (
-            shown.page.locator(".part").evaluate_all("(parts) => parts.map((part) => part.style.width)") == ["75%"] * 2
-        )
-        assert shown.page.locator(".mark").count() == 0
+        widths = shown.page.locator(".part").evaluate_all("(parts) => parts.map((part) => part.style.width)")
+        assert widths == ["75%"] * 2 and shown.page.locator(".mark").count() == 0
+        assert shown.page.get_by_role("group", name="writes").get_by_role("button").count() == 0  # cannot be picked
+        assert shown.page.get_by_role("group", name="reads").get_by_role("button").count() == 4
         shown.give({"rows": [ChipRow(label="writes", chips=written("one", probability=0.25)).data()]})
         assert shown.page.locator(".unsure .part").get_attribute("style") == "width: 25%;"
         assert shown.page.locator(".mark").text_content() == "!"  # not by its colour alone
-
-
-@pytest.mark.parametrize("first", [0, 3])
-def test_a_click_on_a_chip_selects_its_position(browser, first):
-    with mounted(browser, "chips", rows(field="t", first=first)) as shown:
-        chip(shown, "writes", "two").click()
-        assert shown.heard() == [{"t": first + 1}]
-        chip(shown, "reads", "1").click()
-        assert shown.heard(2)[1] == {"i": 1}
-        assert selected(shown) == ["1", "two"]
-        assert chip(shown, "writes", "two").get_attribute("aria-pressed") == "true"
-        assert chip(shown, "writes", "one").get_attribute("aria-pressed") == "false"
-
-
-def test_the_arrow_keys_go_from_chip_to_chip_and_stop_at_the_ends(browser):
-    with mounted(browser, "chips", rows(field="t")) as shown:
+        shown.give(rows(field="t", first=2))
+        for t, tokens in ((2, ["one"]), (3, ["two"]), (1, []), (4, [])):  # what another component selects
+            shown.choose(t=t)
+            assert selected(shown) == tokens
+        shown.give(rows(field="t"))
+        label = chip(shown, "writes", "one").get_attribute("aria-label")
+        assert label == chip(shown, "writes", "one").get_attribute("title") == "step 1: one, probability 0.7500"
         shown.choose(i=1, t=0)
         shown.press("Tab")
         for key, token in (
@@ -221,75 +208,92 @@ def test_the_arrow_keys_go_from_chip_to_chip_and_stop_at_the_ends(browser):
         ):
             shown.press(key)
             assert selected(shown) == [token, "one"]
-            assert shown.page.locator(".chip:focus .token").text_content() == token
+            assert focused.text_content() == token
         shown.press("Tab")
-        assert shown.page.locator(".chip:focus .token").text_content() == "one"  # the next row, at what is chosen there
+        assert focused.text_content() == "one"  # the next row, at what is chosen there
         shown.page.wait_for_function("window.sent.at(-1)?.i === 3")
-
-
-def test_the_chips_show_what_another_component_selects(browser):
-    with mounted(browser, "chips", rows(field="t", first=2)) as shown:
-        for t, tokens in ((2, ["one"]), (3, ["two"]), (1, []), (4, [])):
-            shown.choose(t=t)
-            assert selected(shown) == tokens
-
-
-def test_a_row_that_cannot_be_picked_has_no_buttons(browser):
-    with mounted(browser, "chips", rows()) as shown:
-        assert shown.page.get_by_role("group", name="writes").get_by_role("button").count() == 0
-        assert shown.page.get_by_role("group", name="reads").get_by_role("button").count() == 4
-
-
-def test_the_same_data_keep_the_focus(browser):
-    with mounted(browser, "chips", rows(field="t")) as shown:
+        shown.give(rows(field="t", first=3))
         chip(shown, "writes", "two").click()
-        shown.give(rows(field="t"))
-        assert shown.page.locator(".chip:focus .token").text_content() == "two"
+        shown.page.wait_for_function("window.sent.at(-1)?.t === 4")
+        chip(shown, "reads", "1").click()
+        shown.page.wait_for_function("window.sent.at(-1)?.i === 1")
+        assert selected(shown) == ["1", "two"]
+        pressed = [chip(shown, "writes", name).get_attribute("aria-pressed") for name in ("two", "one")]
+        assert pressed == ["true", "false"]
+        shown.give(rows(field="t", first=3))  # the same data keep the focus
+        assert focused.text_content() == "1"
         shown.page.evaluate("window.remove()")
         assert shown.page.locator(".chip").count() == 0
 
 
-def test_each_chip_has_its_words_for_a_screen_reader(browser):
-    with mounted(browser, "chips", rows(field="t")) as shown:
-        label = chip(shown, "writes", "one").get_attribute("aria-label")
-        assert label == chip(shown, "writes", "one").get_attribute("title") == "step 1: one, probability 0.7500"
+CURVES = "(all) => all.map((path) => [path.getAttribute('d'), Number(path.getAttribute('stroke-width'))])"
+TINTS = "(chips) => chips.map((chip) => parseFloat(chip.style.getPropertyValue('--look')))"
+TOPS = "(all) => all.map((row) => row.getBoundingClientRect().top)"
 
 
-def test_keys_are_tinted_by_what_the_chosen_row_looks_at_and_only_those_of_its_side(browser):
-    data = rows(field="t")
-    data["rows"][1] |= {"side": "target", "at": 1}
-    with mounted(browser, "chips", data) as shown:
-        look = {"ink": "source-ink", "kind": "cross", "weights": {"1": 0.25, "2": 0.75}}
-        shown.page.evaluate("(look) => window.vizTransformerSelection.looksAt(look)", look)
-        tints = shown.page.locator(".chip").evaluate_all(
-            "(chips) => chips.map((c) => c.style.getPropertyValue('--look'))"
-        )
-        assert tints == ["0%", "25%", "75%", "0%", "0%", "0%"]
-        look |= {"ink": "target-ink", "kind": "decoder", "weights": {"0": 0.5, "1": 0.125, "2": 0.375}}
-        shown.page.evaluate("(look) => window.vizTransformerSelection.looksAt(look)", look)
-        tints = shown.page.locator(".chip").evaluate_all(
-            "(chips) => chips.map((c) => c.style.getPropertyValue('--look'))"
-        )
-        assert tints == ["0%", "0%", "0%", "0%", "12.5%", "37.5%"]  # a written token is read by the next row
+def middles(shown, *tokens):
+    """The middle of each chip in pixels of the strip."""
+    left = shown.page.locator(".strip").bounding_box()["x"]
+    boxes = [chip(shown, *token).bounding_box() for token in tokens]
+    return [box["x"] + box["width"] / 2 - left for box in boxes]
 
 
-def test_while_the_steps_are_played_later_tokens_are_not_there(browser):
-    with mounted(browser, "chips", rows(field="t", first=1)) as shown:
+def looks(shown, side, kind, weights):
+    """The page's map says that its row looks at these."""
+    look = {"ink": f"{side}-ink", "kind": kind, "weights": weights}
+    shown.page.evaluate("(look) => window.vizTransformerSelection.looksAt(look)", look)
+    shown.painted()
+
+
+def plays(shown, on=True):
+    shown.page.evaluate("(on) => window.vizTransformerSelection.plays(on)", on)
+    shown.painted()
+
+
+def test_while_playing_curves_run_from_what_the_row_looks_at_to_the_new_token_as_wide_as_the_weights(browser):
+    with mounted(browser, "chips", rows(field="t", first=1, side="target")) as shown:
+        curves = shown.page.locator(".flight path")
         shown.choose(t=1, i=0)
-        shown.page.evaluate("window.vizTransformerSelection.plays(true)")
-        assert not chip(shown, "writes", "two").is_visible() and chip(shown, "writes", "one").is_visible()
-        assert chip(shown, "reads", "1").is_visible()
-        shown.page.evaluate("window.vizTransformerSelection.plays(false)")
-        assert chip(shown, "writes", "two").is_visible()
+        weights = {"0": 0.0199, "1": 0.25, "2": 0.7, "3": 0.02}
+        looks(shown, "source", "cross", weights)
+        assert shown.page.locator(".chip").evaluate_all(TINTS) == pytest.approx([1.99, 25, 70, 2, 0, 0])
+        assert curves.count() == 0
+        for preference, motion in (("no-preference", "fly"), ("reduce", "none")):
+            shown.page.emulate_media(reduced_motion=preference)
+            plays(shown)
+            assert not chip(shown, "writes", "two").is_visible() and chip(shown, "writes", "one").is_visible()
+            assert chip(shown, "reads", "1").is_visible()
+            found = [[*map(float, re.findall(r"[0-9.]+", d)), width] for d, width in curves.evaluate_all(CURVES)]
+            ends = middles(shown, ("reads", "1"), ("reads", MARKUP), ("reads", "</s>"))
+            assert [each[0] for each in found] == pytest.approx(ends, abs=0.5)
+            assert [each[-3] for each in found] == pytest.approx(middles(shown, ("writes", "one")) * 3, abs=0.5)
+            assert [each[-1] for each in found] == pytest.approx([6 * weight for weight in (0.25, 0.7, 0.02)])
+            assert curves.first.evaluate("(path) => getComputedStyle(path).animationName") == motion
+            shown.choose(t=2, i=0)
+            last = [float(re.findall(r"[0-9.]+", d)[-2]) for d, _ in curves.evaluate_all(CURVES)]
+            assert last == pytest.approx(middles(shown, ("writes", "two")) * 3, abs=0.5)
+            plays(shown, False)
+            curves.first.wait_for(state="detached")
+            assert chip(shown, "writes", "two").is_visible()
+            shown.choose(t=1, i=0)
+        answers = [
+            ChipRow(label=f"{name} writes", chips=written("one", "two"), field="t", side="target", apart=name == "B")
+            for name in "AB"
+        ]
+        shown.give({"rows": [answer.data() for answer in answers]})
+        looks(shown, "target", "decoder", {"0": 0.5, "1": 0.5})
+        plays(shown)
+        assert curves.count() == 0  # between the answers of two runs
+        assert shown.page.locator(".chip").evaluate_all(TINTS) == [50, 50, 0, 0]  # the weights are those of A
 
 
 def test_a_strip_that_plays_leads_through_the_steps_and_stops_where_another_is_chosen(browser):
     given = rows(field="t", first=1)
     with mounted(browser, "chips", given) as shown:
+        lines = shown.page.locator(".row")
         assert shown.page.locator("button.play").count() == 0
-    with mounted(browser, "chips", {**given, "plays": True}) as shown:
-        where = "[vizTransformerSelection.chosen.t, vizTransformerSelection.playing]"
-        lines = shown.page.locator(".row").evaluate_all("(all) => all.map((row) => row.getBoundingClientRect().top)")
+        shown.give({**given, "plays": True})
+        tops, where = lines.evaluate_all(TOPS), "[vizTransformerSelection.chosen.t, vizTransformerSelection.playing]"
         button = shown.page.get_by_role("group", name="writes").locator("xpath=..").locator("button.play")
         shown.choose(t=2, i=0)
         button.click()
@@ -301,62 +305,4 @@ def test_a_strip_that_plays_leads_through_the_steps_and_stops_where_another_is_c
         button.click()
         shown.page.evaluate("vizTransformerSelection.pick({ t: 2 })")
         assert shown.page.evaluate(where) == [2, False]
-        assert lines == shown.page.locator(".row").evaluate_all(
-            "(all) => all.map((row) => row.getBoundingClientRect().top)"
-        )
-
-
-CURVES = "(all) => all.map((path) => [path.getAttribute('d'), Number(path.getAttribute('stroke-width'))])"
-
-
-def middles(shown, *tokens):
-    """The middle of each chip in pixels of the strip."""
-    left = shown.page.locator(".strip").bounding_box()["x"]
-    boxes = [chip(shown, *token).bounding_box() for token in tokens]
-    return [box["x"] + box["width"] / 2 - left for box in boxes]
-
-
-@pytest.mark.parametrize("preference", ["reduce", "no-preference"])
-def test_while_playing_curves_run_from_what_the_row_looks_at_to_the_new_token_as_wide_as_the_weights(
-    browser, preference
-):
-    with mounted(browser, "chips", rows(field="t", first=1, side="target"), reduced_motion=preference) as shown:
-        curves = shown.page.locator(".flight path")
-        shown.choose(t=1, i=0)
-        look = {"ink": "source-ink", "kind": "cross", "weights": {"0": 0.0199, "1": 0.25, "2": 0.7, "3": 0.02}}
-        shown.page.evaluate("(look) => window.vizTransformerSelection.looksAt(look)", look)
-        shown.painted()
-        assert curves.count() == 0
-        shown.page.evaluate("window.vizTransformerSelection.plays(true)")
-        shown.painted()
-        found = [[*map(float, re.findall(r"[0-9.]+", d)), width] for d, width in curves.evaluate_all(CURVES)]
-        ends = middles(shown, ("reads", "1"), ("reads", MARKUP), ("reads", "</s>"))
-        assert [each[0] for each in found] == pytest.approx(ends, abs=0.5)
-        assert [each[-3] for each in found] == pytest.approx(middles(shown, ("writes", "one")) * 3, abs=0.5)
-        assert [each[-1] for each in found] == pytest.approx([6 * weight for weight in (0.25, 0.7, 0.02)])
-        flown = "(path) => getComputedStyle(path).animationName"
-        assert curves.first.evaluate(flown) == ("none" if preference == "reduce" else "fly")
-        shown.choose(t=2, i=0)
-        shown.painted()
-        last = [float(re.findall(r"[0-9.]+", d)[-2]) for d, _ in curves.evaluate_all(CURVES)]
-        assert last == pytest.approx(middles(shown, ("writes", "two")) * 3, abs=0.5)
-        shown.page.evaluate("window.vizTransformerSelection.plays(false)")
-        curves.first.wait_for(state="detached")
-
-
-def test_between_the_answers_of_two_runs_are_no_curves_and_b_is_not_tinted_by_weights_of_a(browser):
-    answers = [
-        ChipRow(label=f"{name} writes", chips=written("one", "two"), field="t", side="target", apart=name == "B").data()
-        for name in "AB"
-    ]
-    with mounted(browser, "chips", {"rows": answers}) as shown:
-        shown.choose(t=1)
-        look = {"ink": "target-ink", "kind": "decoder", "weights": {"0": 0.5, "1": 0.5}}
-        shown.page.evaluate("(look) => window.vizTransformerSelection.looksAt(look)", look)
-        shown.page.evaluate("window.vizTransformerSelection.plays(true)")
-        shown.painted()
-        assert shown.page.locator(".flight path").count() == 0
-        tints = shown.page.locator(".chip").evaluate_all(
-            "(chips) => chips.map((c) => c.style.getPropertyValue('--look'))"
-        )
-        assert tints == ["50%", "50%", "0%", "0%"]  # the weights are those of A
+        assert lines.evaluate_all(TOPS) == tops

@@ -1,5 +1,6 @@
 import { ahead } from "./parts/ahead.js"
 import { leavesBox, runsBox } from "./parts/boxes.js"
+import { chipBar, chipBeside, chipClasses, chipStop, chipsSeen, chipTints, isSeen, isWritten } from "./parts/chips.js"
 import { curvesTo } from "./parts/curves.js"
 import { announcer, button, drawing, element, icon } from "./parts/elements.js"
 import { makePlayer } from "./parts/player.js"
@@ -24,20 +25,18 @@ const LANDED = 700
  * @param {boolean} pickable
  */
 const chipOf = (chip, pickable) => {
-  const kinds = ["chip", chip.ink, chip.special && "special", chip.unknown && "unknown", chip.differs && "differs"]
-  const made = element(pickable ? "button" : "span", kinds.filter(Boolean).join(" "))
+  const made = element(pickable ? "button" : "span", chipClasses(chip))
   made.title = chip.title
   if (chip.note) made.append(element("span", "note", chip.note))
   made.append(element("bdi", "token", chip.text))
-  if (chip.share !== undefined) {
-    const known = chip.share !== null // else it is not a number
-    const wide = `${100 * (chip.share ?? 1)}%`
-    if (known) made.style.setProperty("--share", wide)
-    const bar = element("span", chip.sure ? "share" : "share unsure")
-    const part = element("span", known ? "part" : "part no-number")
-    part.style.width = wide
-    bar.append(part)
-    made.append(bar)
+  const bar = chipBar(chip)
+  if (bar) {
+    if (bar.known) made.style.setProperty("--share", bar.wide)
+    const part = element("span", bar.known ? "part" : "part no-number")
+    part.style.width = bar.wide
+    const whole = element("span", bar.sure ? "share" : "share unsure")
+    whole.append(part)
+    made.append(whole)
     if (chip.mark) made.append(element("span", "mark", "!"))
   }
   if (made instanceof HTMLButtonElement) {
@@ -118,9 +117,6 @@ const editor = (line, chips, edit, take) => {
   return { begin, start }
 }
 
-const isWritten = (/** @type {ChipRow} */ row) =>
-  row.field === "t" && row.chips.some((chip) => chip.share !== undefined)
-
 const SIGNS = /** @type {Record<string, string>} */ ({ right: "✓", wrong: "✕", doubtful: "!" })
 
 /** What is known of an answer: a sign, a word, and the sentence as a hint. */
@@ -139,28 +135,13 @@ const knownOf = (/** @type {{kind: string, said: string}} */ { kind, said }) => 
  * @param {HTMLElement} chips
  * @param {HTMLElement[]} buttons
  */
-const tint = ({ side, at, field, first = 0, apart, chips: tokens }, chips, buttons) => {
-  const { look, playing, chosen } = selection
-  const mine = !apart && look?.ink === `${side}-ink`
-  const written = field === "t" && tokens.some(({ share }) => share !== undefined)
-  buttons.forEach((button, n) => {
-    const weight = mine ? (look.weights[at + n] ?? 0) : 0
-    button.style.setProperty("--look", weight > 0 ? `${100 * weight}%` : "0%")
-    button.classList.toggle("no-number", Number.isNaN(weight))
-    button.classList.toggle("unwritten", playing && written && first + n > chosen.t)
-  })
-  chips.dataset.look = mine ? look.kind : ""
-}
-
-/**
- * The tokens that the chosen row looks at, with their weights.
- * @param {ChipRow} row
- * @param {HTMLElement[]} buttons
- */
-const lookedAt = ({ side, at, apart }, buttons) => {
-  const { look } = selection
-  if (apart || look?.ink !== `${side}-ink`) return []
-  return buttons.flatMap((chip, n) => (at + n in look.weights ? [{ chip, weight: look.weights[at + n] }] : []))
+const tint = (row, chips, buttons) => {
+  for (const [n, { look, unknown, unwritten }] of chipTints(row, selection).entries()) {
+    buttons[n].style.setProperty("--look", look)
+    buttons[n].classList.toggle("no-number", unknown)
+    buttons[n].classList.toggle("unwritten", unwritten)
+  }
+  chips.dataset.look = (isSeen(row, selection.look) && selection.look?.kind) || ""
 }
 
 /**
@@ -190,17 +171,16 @@ const playedBy = (play, buttons, first, say) => ({
  */
 const pickable = (buttons, field, first) => {
   const pick = (/** @type {number} */ i, /** @type {number} */ settle) => {
-    if (i < 0 || i >= buttons.length) return
     selection.pick({ [field]: first + i }, settle)
     buttons[i].focus({ preventScroll: true })
   }
   buttons.forEach((button, i) => {
     button.onclick = () => pick(i, 0)
     button.onkeydown = (event) => {
-      const to = { ArrowLeft: i - 1, ArrowRight: i + 1, Home: 0, End: buttons.length - 1 }[event.key]
+      const to = chipBeside(buttons.length, i, event.key)
       if (to === undefined) return
       event.preventDefault()
-      pick(to, SETTLE)
+      if (to !== null) pick(to, SETTLE)
     }
   })
 }
@@ -209,12 +189,14 @@ const pickable = (buttons, field, first) => {
  * @param {HTMLElement[]} buttons
  * @param {number} chosen
  */
-const markChosen = (buttons, chosen) =>
+const markChosen = (buttons, chosen) => {
+  const stop = chipStop(buttons.length, chosen)
   buttons.forEach((button, i) => {
     button.classList.toggle("selected", i === chosen)
     button.setAttribute("aria-pressed", String(i === chosen))
-    button.tabIndex = i === chosen || (i === 0 && !(chosen >= 0 && chosen < buttons.length)) ? 0 : -1
+    button.tabIndex = i === stop ? 0 : -1
   })
+}
 
 /**
  * @param {ChipRow} row
@@ -243,7 +225,7 @@ const rowOf = (row, write, toggle) => {
     chips,
     played,
     ...box,
-    lookedAt: () => lookedAt(row, buttons),
+    lookedAt: () => chipsSeen(row, selection.look).map(({ n, weight }) => ({ chip: buttons[n], weight })),
     written: () => (written ? buttons[selection.chosen.t - first] : null),
     mark() {
       tint(row, chips, buttons)
