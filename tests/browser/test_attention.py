@@ -9,6 +9,7 @@ import pytest
 from browser import expected
 from browser.checkpoints import MAX_LETTERS, MAX_SIGNS, TYPED
 from browser.driving import (
+    AT_WORK,
     BOX,
     BREAKABLE,
     GRID,
@@ -517,21 +518,29 @@ def colour(stops, value):
     return [a + (b - a) * (place - i) for a, b in zip(low, high, strict=True)]
 
 
+# Scrolled by hand while a drawing is due: in the same frame.
+_SCROLLED_AND_DRAWN = """async (part) => {
+  vizTransformerSelection.pick({ scale: "row" })
+  part.scrollTo({ top: 200, behavior: "instant" })
+  for (let n = 0; n < 2; n++) await new Promise((go) => requestAnimationFrame(go))
+}"""
+
+
 def test_a_long_map_stays_where_it_was_scrolled_to_when_a_cell_or_another_head_is_chosen(app_server, browser):
     text = "to be or not to be that is the question whether tis nobler in the mind"
-    with opened(browser, app_server, "/attention", checkpoint="shakespeare", text=text, heads=0, layer=0) as page:
+    with viewed(browser, app_server, "/attention", checkpoint="shakespeare", text=text, heads=0, layer=0) as page:
         stage = drawn(page, ".st-key-picture .matrix .stage")
         scroller = page.locator(".st-key-picture .matrix .scroller")
-        scroller.evaluate("(part) => part.scrollTo({ top: 200, behavior: 'instant' })")
-        page.wait_for_function("(part) => part.scrollTop === 200", arg=scroller.element_handle())
-        page.wait_for_timeout(300)  # the map follows in the next frame
+        page.wait_for_function("(part) => part.scrollTop > 200", arg=scroller.element_handle())  # to the chosen row
+        scroller.evaluate(_SCROLLED_AND_DRAWN)
+        assert scroller.evaluate("(part) => part.scrollTop") == 200
         where = stage.bounding_box()
         page.mouse.click(where["x"] + where["width"] / 2, where["y"] + where["height"] * 0.6)
-        page.wait_for_function("location.search.includes('t=')")
+        page.wait_for_url(lambda url: "scale=row" in url and "u=" in url)
         assert scroller.evaluate("(part) => part.scrollTop") == 200
         grid = drawn(page, GRID)
         grid.click(position=thumbnail(grid, "layer 0, head 1"))
         expect_address(page, layer=0, heads=1)
-        expect(page.locator("[data-test-script-state=running]")).to_have_count(0)
-        page.wait_for_timeout(500)
+        drawn(page, ".st-key-picture .matrix .stage", "head 1")
+        expect(page.locator(AT_WORK)).to_have_count(0)
         assert scroller.evaluate("(part) => part.scrollTop") == 200

@@ -13,7 +13,7 @@ import { choices, pointedIn, pointedOn } from "./parts/places.js"
 import { choose, hover, hush, paintOver, plot, roomIn, takeLooks, tell } from "./parts/plot.js"
 import { roomOf } from "./parts/printing.js"
 import { fieldOf, positionAt, selection } from "./parts/selection.js"
-import { onceAFrame, pointIn, prepare, sharpness, tallness } from "./parts/stage.js"
+import { pointIn, prepare, sharpness, tallness } from "./parts/stage.js"
 
 /** @import { Area, Cell } from "./parts/cells.js" */
 /** @import { Paper } from "./parts/colours.js" */
@@ -214,8 +214,8 @@ const explain = (/** @type {Matrix} */ matrix) => openWhy(matrix.map.head.why, n
 
 /** @param {Matrix} matrix */
 function listen(matrix) {
-  const { root, stage, scroller } = matrix
-  scroller.onscroll = onceAFrame(root, () => scroll(matrix))
+  const { stage, scroller } = matrix
+  scroller.onscroll = () => scroll(matrix)
   scroller.onfocus = () => stage.focus({ preventScroll: true })
   stage.onpointermove = (event) => move(matrix, pointIn(stage, event))
   stage.onpointerdown = (event) => {
