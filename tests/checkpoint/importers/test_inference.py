@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from functools import partial
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 from builders import tiny_checkpoint, tiny_config, tiny_model
+from torch import Tensor, nn
 
 import viz_transformer as vt
 from viz_transformer.checkpoint.importers.importing import Answers, answers_from, import_file, open_file, read_mapping
@@ -97,7 +99,161 @@ def by_head(state: dict[str, torch.Tensor], n_heads: int = 4) -> dict[str, torch
     return found
 
 
+PAIR = {"encoder.embedding.token": "encoder.emb.tok_emb", "decoder.embedding.token": "decoder.emb.tok_emb"}
+COURSES: dict[str, tuple[str, dict[str, str]]] = {
+    "slf_attn": (
+        "encoder-decoder",
+        {
+            "encoder.embedding.token": "encoder.src_word_emb",
+            "decoder.embedding.token": "decoder.trg_word_emb",
+            "coder.norm": "coder.layer_norm",
+            "coder.layers": "coder.layer_stack",
+            "self_attention": "slf_attn",
+            "cross_attention": "enc_attn",
+            "to_query": "w_qs",
+            "to_key": "w_ks",
+            "to_value": "w_vs",
+            "attn.to_out": "attn.fc",
+            "self_residual.norm": "slf_attn.layer_norm",
+            "cross_residual.norm": "enc_attn.layer_norm",
+            "ffn_residual.norm": "pos_ffn.layer_norm",
+            "feed_forward.to_hidden": "pos_ffn.w_1",
+            "feed_forward.to_out": "pos_ffn.w_2",
+            "output": "trg_word_prj",
+        },
+    ),
+    "w_concat": (
+        "encoder-decoder",
+        {
+            **PAIR,
+            "encoder.layers.0.self_attention": "encoder.layers.0.attention",
+            "encoder.layers.1.self_attention": "encoder.layers.1.attention",
+            "cross_attention": "enc_dec_attention",
+            "to_query": "w_q",
+            "to_key": "w_k",
+            "to_value": "w_v",
+            "attention.to_out": "attention.w_concat",
+            "self_residual.norm": "norm1",
+            "cross_residual.norm": "norm2",
+            "ffn_residual.norm": "norm3",
+            "feed_forward.to_hidden": "ffn.linear1",
+            "feed_forward.to_out": "ffn.linear2",
+            "output": "decoder.linear",
+            "norm.gain": "norm.gamma",
+            "norm.offset": "norm.beta",
+        },
+    ),
+    "self_attention_block": (
+        "encoder-decoder",
+        {
+            "encoder.embedding.token": "src_embed.embedding",
+            "decoder.embedding.token": "tgt_embed.embedding",
+            "self_attention": "self_attention_block",
+            "cross_attention": "cross_attention_block",
+            "to_query": "w_q",
+            "to_key": "w_k",
+            "to_value": "w_v",
+            "block.to_out": "block.w_o",
+            "self_residual.norm": "residual_connections.0.norm",
+            "cross_residual.norm": "residual_connections.1.norm",
+            "ffn_residual.norm": "residual_connections.2.norm",
+            "feed_forward.to_hidden": "feed_forward_block.linear_1",
+            "feed_forward.to_out": "feed_forward_block.linear_2",
+            "output": "projection_layer.proj",
+            "norm.gain": "norm.alpha",
+        },
+    ),
+    "a book's GPT": (
+        "decoder-only",
+        {
+            "decoder.embedding.token": "tok_emb",
+            "decoder.embedding.position.table": "pos_emb.weight",
+            "decoder.layers": "trf_blocks",
+            "self_attention": "att",
+            "to_query": "W_query",
+            "to_key": "W_key",
+            "to_value": "W_value",
+            "att.to_out": "att.out_proj",
+            "self_residual.norm": "norm1",
+            "ffn_residual.norm": "norm2",
+            "feed_forward.to_hidden": "ff.layers.0",
+            "feed_forward.to_out": "ff.layers.2",
+            "decoder.norm": "final_norm",
+            "output": "out_head",
+            "gain": "scale",
+            "offset": "shift",
+        },
+    ),
+    "o_proj": (
+        "decoder-only",
+        {
+            "decoder.embedding.token": "embed",
+            "decoder.embedding.position.table": "pos_embed.weight",
+            "decoder.layers": "layers",
+            "self_attention": "attn",
+            "to_query": "q_proj",
+            "to_key": "k_proj",
+            "to_value": "v_proj",
+            "attn.to_out": "attn.o_proj",
+            "self_residual.norm": "input_norm",
+            "ffn_residual.norm": "post_attention_norm",
+            "feed_forward.to_hidden": "mlp.up_proj",
+            "feed_forward.to_out": "mlp.down_proj",
+            "decoder.norm": "norm",
+            "output": "lm_head",
+        },
+    ),
+    "block0": (
+        "decoder-only",
+        {
+            "decoder.embedding.token": "token_embedding",
+            "decoder.embedding.position.table": "position_embedding.weight",
+            "decoder.layers.": "block",
+            "self_attention": "sa",
+            "to_query": "query",
+            "to_key": "key",
+            "to_value": "value",
+            "sa.to_out": "sa.proj",
+            "self_residual.norm": "ln1",
+            "ffn_residual.norm": "ln2",
+            "feed_forward.to_hidden": "ffwd.net.0",
+            "feed_forward.to_out": "ffwd.net.2",
+            "decoder.norm": "ln_f",
+            "output": "lm_head",
+        },
+    ),
+}
+"""Kind of model, and how widely followed courses call what we call otherwise, in this order."""
+
+
+def called(words: dict[str, str], state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    names = {name: name for name in state}
+    for ours, theirs in {**words, "gain": "weight", "offset": "bias"}.items():
+        names = {name: made.replace(ours, theirs) for name, made in names.items()}
+    return {names[name]: tensor for name, tensor in state.items()}
+
+
+def one_map(state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """torch's fused map inside of blocks of one's own: attn.in_proj_weight beside attn.out_proj."""
+    found = called({**COURSES["block0"][1], "sa.proj": "attn.out_proj"}, state)
+    for i in sorted({name[5] for name in found if name.startswith("block")}):
+        for part in ("weight", "bias"):
+            maps = [found.pop(f"block{i}.sa.{name}.{part}") for name in ("query", "key", "value")]
+            found[f"block{i}.attn.in_proj_{part}"] = torch.cat(maps)
+    return found
+
+
+LEARNED = {"decoder-only": {"positions": "learned"}}
 CASES: dict[str, tuple[str, dict[str, Any], Any]] = {
+    **{
+        name: (
+            kind,
+            {"final_norm": True, "positions": "learned" if kind == "decoder-only" else "sinusoidal"},
+            partial(called, words),
+        )
+        for name, (kind, words) in COURSES.items()
+    },
+    "in_proj_weight": ("decoder-only", {"final_norm": True, "positions": "learned"}, one_map),
     "reader and writer": ("encoder-decoder", {"final_norm": True}, renamed),
     "fused, [in, out]": ("decoder-only", {"final_norm": True, "positions": "learned"}, fused),
     "a matrix for each head": ("decoder-only", {"final_norm": True}, by_head),
@@ -281,3 +437,98 @@ def test_a_mapping_that_places_an_ignored_tensor_or_none_is_refused(
     file.write_text(json.dumps({"tensors": {"a": place}}), encoding="utf-8")
     with pytest.raises(vt.CheckpointError, match=sentence):
         read_mapping(file)
+
+
+def test_a_norm_with_one_number_for_all_features_has_it_for_each(tmp_path: Path) -> None:
+    config = tiny_config("encoder-decoder", final_norm=True)
+    state = called(COURSES["self_attention_block"][1], dict(tiny_model(config).state_dict()))
+    numbers = {name: torch.tensor([0.5 + n / 64]) for n, name in enumerate(state) if ".norm." in name}
+    torch.save({**state, **numbers}, tmp_path / "m.pt")
+    opened = open_file(tmp_path / "m.pt", Answers(settings=settings_of(config)))
+    assert not opened.plan.unused and not opened.plan.problems
+    made = vt.load(import_file(tmp_path / "m.pt", tmp_path / "out", Answers(settings=settings_of(config)))).model
+    assert made is not None
+    found = made.state_dict()
+    for name, to in (
+        ("encoder.layers.1.residual_connections.0.norm.alpha", "encoder.layers.1.self_residual.norm.gain"),
+    ):
+        assert torch.equal(found[to], numbers[name].repeat(config.d_model))
+    gains = [tensor for name, tensor in found.items() if ".norm." in name]
+    assert len(gains) == len(numbers) and all(tensor.unique().numel() == 1 for tensor in gains)
+
+
+class BookAttention(nn.Module):
+    def __init__(self, d: int, h: int) -> None:
+        super().__init__()
+        self.h = h
+        self.W_query, self.W_key, self.W_value = (nn.Linear(d, d, bias=False) for _ in range(3))
+        self.out_proj = nn.Linear(d, d)
+        self.register_buffer("mask", torch.ones(16, 16).triu(1))
+
+    def forward(self, x: Tensor) -> Tensor:
+        n, d = x.shape[1:]
+        q, k, v = (f(x).view(1, n, self.h, -1).transpose(1, 2) for f in (self.W_query, self.W_key, self.W_value))
+        scores = (q @ k.mT).masked_fill(self.mask.bool()[:n, :n], -torch.inf)  # type: ignore[operator]
+        return self.out_proj(((scores / k.shape[-1] ** 0.5).softmax(-1) @ v).transpose(1, 2).reshape(1, n, d))  # type: ignore[no-any-return]
+
+
+class BookNorm(nn.Module):
+    def __init__(self, d: int) -> None:
+        super().__init__()
+        self.scale, self.shift = nn.Parameter(torch.rand(d) + 0.5), nn.Parameter(torch.randn(d))
+
+    def forward(self, x: Tensor) -> Tensor:
+        centred = x - x.mean(-1, keepdim=True)
+        return self.scale * centred / (centred.pow(2).mean(-1, keepdim=True) + 1e-5).sqrt() + self.shift
+
+
+class BookForward(nn.Module):
+    def __init__(self, d: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(approximate="tanh"), nn.Linear(4 * d, d))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layers(x)  # type: ignore[no-any-return]
+
+
+class BookBlock(nn.Module):
+    def __init__(self, d: int, h: int) -> None:
+        super().__init__()
+        self.att, self.ff, self.norm1, self.norm2 = BookAttention(d, h), BookForward(d), BookNorm(d), BookNorm(d)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x + self.att(self.norm1(x))
+        return x + self.ff(self.norm2(x))  # type: ignore[no-any-return]
+
+
+class BookGpt(nn.Module):
+    def __init__(self, d: int = 24, h: int = 3) -> None:
+        super().__init__()
+        self.tok_emb, self.pos_emb = nn.Embedding(13, d), nn.Embedding(16, d)
+        self.trf_blocks = nn.Sequential(*(BookBlock(d, h) for _ in range(2)))
+        self.final_norm, self.out_head = BookNorm(d), nn.Linear(d, 13, bias=False)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        x = self.tok_emb(ids) + self.pos_emb(torch.arange(ids.shape[1]))
+        return self.out_head(self.final_norm(self.trf_blocks(x)))  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("wrapped", ["state_dict", "a dict", "module.", "_orig_mod.", "half"])
+def test_a_book_s_gpt_gives_its_author_s_logits(wrapped: str, tmp_path: Path) -> None:
+    torch.manual_seed(5)
+    model = BookGpt().eval()
+    if wrapped == "half":
+        model.half().float()
+    ids = [3, 1, 4, 1, 5, 9, 2, 6]
+    with torch.no_grad():
+        logits = model(torch.tensor([ids]))
+    state: dict[str, Any] = dict(model.state_dict())
+    if wrapped.endswith("."):
+        state = {f"{wrapped}{name}": tensor for name, tensor in state.items()}
+    if wrapped == "half":
+        state = {name: tensor.half() for name, tensor in state.items()}
+    torch.save({"model_state_dict": state, "epoch": 3} if wrapped == "a dict" else state, tmp_path / "m.pt")
+    settings = {"n_heads": 3, "activation": "gelu-tanh"}
+    ckpt = vt.load(import_file(tmp_path / "m.pt", tmp_path / "out", Answers(settings=settings)))
+    found = vt.trace(ckpt, ids)["logits"]
+    assert found.numpy() == pytest.approx(logits.numpy(), abs=2e-5)

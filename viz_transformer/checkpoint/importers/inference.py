@@ -16,23 +16,26 @@ from viz_transformer.checkpoint.importers.mapping import How, Placement
 from viz_transformer.checkpoint.importers.name_words import (
     DECODER,
     ENCODER,
-    SHIFTS,
+    flat,
     in_sequence,
     module_of,
     parts_of,
     words_of,
 )
-from viz_transformer.checkpoint.importers.outside import outside
+from viz_transformer.checkpoint.importers.outside import outside, place_norm
 from viz_transformer.checkpoint.importers.reading import Stored
 from viz_transformer.checkpoint.importers.ties import Asks, Tie
 
 _WORDS: Mapping[str, frozenset[str]] = {
-    "query": frozenset("q wq query queries toq qproj projq fcq qlin linq lq qw qnet".split()),
-    "key": frozenset("k wk key keys tok kproj projk fck klin link lk kw knet".split()),
-    "value": frozenset("v wv value values tov vproj projv fcv vlin linv lv vw vnet".split()),
-    "out": frozenset("o wo out output outproj proj toout fco olin lino dense cproj merge mix lo ow onet final".split()),
+    "query": frozenset("q wq query queries toq qproj projq fcq qlin linq lq qw qnet wquery wqs".split()),
+    "key": frozenset("k wk key keys tok kproj projk fck klin link lk kw knet wkey wks".split()),
+    "value": frozenset("v wv value values tov vproj projv fcv vlin linv lv vw vnet wvalue wvs".split()),
+    "out": frozenset(
+        "o wo out output outproj oproj proj cproj toout fco fcout olin lino lo ow onet dense merge mix"
+        " final wconcat".split()
+    ),
 }
-_FUSED = frozenset("qkv kqv inproj cattn toqkv wqkv qkvproj attnin fusedqkv".split())
+_FUSED = frozenset("qkv kqv inproj inprojweight inprojbias cattn toqkv wqkv qkvproj attnin fusedqkv".split())
 _FUSED_KV = frozenset("kv tokv wkv kvproj".split())
 _CROSS = re.compile(r"cross|src|enc|memory|mem|context|multihead|source|other")
 
@@ -54,7 +57,7 @@ def infer_placements(
 ) -> tuple[dict[str, Placement], list[Tie]]:
     """Inferred places of the tensors, and the open ties. told: answers to ties, by place."""
     tensors = {name: tensors[name] for name in sorted(tensors)}
-    stacks = _stacks(tensors)
+    stacks = _stacks(tensors) or _stacks(tensors, _NUMBERED[1])
     if not stacks:
         return {}, []
     asks = Asks(told or {})
@@ -86,11 +89,15 @@ def _gives_labels(beside: Mapping[str, Placement], tensors: Mapping[str, Stored]
     return output is not None and table is not None and output != table
 
 
-def _stacks(tensors: Mapping[str, Stored]) -> list[_Stack]:
+_NUMBERED = re.compile(r"(.*?)\.?\b(\d+)\.(.+)"), re.compile(r"(.*?[^\W\d])_?(\d+)\.(.+)")
+"""Names in a list of layers: the number stands alone, or, as in `block0`, at the end of a word."""
+
+
+def _stacks(tensors: Mapping[str, Stored], numbered: re.Pattern[str] = _NUMBERED[0]) -> list[_Stack]:
     """Lists of layers, at most two: names that repeat with a number and hold at least four matrices each."""
     lists: dict[str, dict[int, dict[str, str]]] = {}
     for name in tensors:
-        if match := re.match(r"(.*?)\.?\b(\d+)\.(.+)", name):
+        if match := numbered.match(name):
             lists.setdefault(match[1], {}).setdefault(int(match[2]), {})[match[3]] = name
     found = []
     for beginning, layers in lists.items():
@@ -135,7 +142,12 @@ def _layer(
 ) -> dict[str, Placement]:
     """Places of one layer's tensors."""
     matrices = {rest: tensors[name].shape for rest, name in held.items() if len(tensors[name].shape) == 2}
-    wide = {rest: shape for rest, shape in matrices.items() if _is_feed_forward(rest, shape, size)}
+    attentions = {_home(rest) for rest in matrices if _role(rest) in ("query", "key", "value", "fused")} - {""}
+    wide = {
+        rest: shape
+        for rest, shape in matrices.items()
+        if _home(rest) not in attentions and _is_feed_forward(rest, shape, size)
+    }
     attention = {rest: shape for rest, shape in matrices.items() if rest not in wide}
     found = _attentions(attention, held, tensors, ours, size, _kinds([*attention], asks, crosses=crosses))
     turned = any(shape == (size, 3 * size) and size > 1 for shape in attention.values())  # stored as [in, out]
@@ -144,16 +156,26 @@ def _layer(
         how: How = "transposed" if first and wide[rest][0] != wide[rest][1] else "as it is"
         found |= _with_bias(held, tensors, rest, (f"{ours}.feed_forward.to_{part}",), how, 0)
     norms = sorted(
-        {module_of(rest) for rest, name in held.items() if name not in found and tensors[name].shape == (size,)}
+        {module_of(rest) for rest, name in held.items() if name not in found and _is_of_norm(tensors[name], size)}
     )
     parts = ("self", "cross", "ffn") if crosses else ("self", "ffn")
     if len(norms) == len(parts):
         by_module = asks.each(parts, norms, lambda module: _norm_says(module, parts), "{}_residual.norm")
         for rest, name in held.items():
             if module_of(rest) in by_module and name not in found:
-                what = "offset" if rest.rpartition(".")[2].lower() in SHIFTS else "gain"
-                found[name] = Placement((f"{ours}.{by_module[module_of(rest)]}_residual.norm.{what}",))
+                norm = f"{ours}.{by_module[module_of(rest)]}_residual.norm"
+                found[name] = place_norm(name, tensors[name], norm, size)
     return found
+
+
+def _home(rest: str) -> str:
+    """The module whose part a matrix's module is: "attn" of "attn.fc.weight", "" of a part of the layer itself."""
+    return module_of(module_of(rest))
+
+
+def _is_of_norm(stored: Stored, size: int) -> bool:
+    """Whether a tensor may be a gain or an offset: a vector, or one number for all features."""
+    return stored.shape == (size,) or flat(stored.shape) == ()
 
 
 def _attentions(
@@ -167,8 +189,9 @@ def _attentions(
     """Places of a layer's attention matrices and their biases."""
     found: dict[str, Placement] = {}
     heads: dict[tuple[str, ...], list[str]] = {}
+    roles = {rest: _role(rest) for rest in attention} | _left_over(attention, kinds, size)
     for rest, shape in attention.items():
-        role, kind = _role(rest), kinds.get(rest)
+        role, kind = roles[rest], kinds.get(rest)
         site = f"{ours}.{kind}_attention"
         if role is None or kind is None:
             continue
@@ -186,6 +209,18 @@ def _attentions(
     for to, rests in heads.items():
         for number, rest in enumerate(in_sequence(rests) or (rests if len(rests) == 1 else ())):
             found |= _with_bias(held, tensors, rest, to, "head", number)
+    return found
+
+
+def _left_over(attention: Mapping[str, tuple[int, ...]], kinds: Mapping[str, str], size: int) -> dict[str, str]:
+    """The output map of an attention that has query, key and value, and one more square matrix under another name."""
+    found = {}
+    for kind in {*kinds.values()}:
+        own = {rest: _role(rest) for rest in attention if kinds.get(rest) == kind}
+        others = [rest for rest, role in own.items() if role is None and attention[rest] == (size, size)]
+        has = {*own.values()}
+        if len(others) == 1 and "out" not in has and (has >= {"query", "key", "value"} or "fused" in has):
+            found[others[0]] = "out"
     return found
 
 
@@ -233,7 +268,7 @@ def _bias(rest: str, held: Mapping[str, str], tensors: Mapping[str, Stored]) -> 
     return None if name is None or len(tensors[name].shape) != 1 else name
 
 
-_OF_SELF = frozenset("self attn attention att sa mha".split())
+_OF_SELF = frozenset("self slf attn attention att sa mha".split())
 _OF_CROSS = frozenset("cross src enc encoder memory mem context source".split())
 _OF_FFN = frozenset("ff ffn mlp ffwd feedforward feed between mid middle final last".split())
 

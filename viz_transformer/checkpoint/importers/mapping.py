@@ -24,14 +24,27 @@ from viz_transformer.checkpoint.weights import check_finite
 from viz_transformer.sentences import quote
 
 How = Literal[
-    "as it is", "transposed", "stacked", "stacked, transposed", "interleaved", "head", "rows", "flat", "ignored"
+    "as it is",
+    "transposed",
+    "stacked",
+    "stacked, transposed",
+    "interleaved",
+    "head",
+    "rows",
+    "flat",
+    "repeated",
+    "ignored",
 ]
 """How our parts lie in a tensor of the file.
 
 as it is: unchanged. transposed: stored as [in, out]. stacked: all of one map, then all of the next. interleaved: query,
 key and value of each head in turn. head: the part of head `number`. rows: from row `number` on. flat: without axes of
-length 1. ignored: not used in the computation.
+length 1. repeated: one number for all `number` features. ignored: not used in the computation.
 """
+
+
+MAX_REPEATED = 1_000_000
+"""Features that share one number, at most."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +63,8 @@ class Placement:
             yield f"a tensor that is ignored is not placed at {quote(self.to[0])} too"
         if self.how != "ignored" and not self.to:
             yield "a tensor that is not ignored is placed somewhere: 'to' is empty"
+        if self.how == "repeated" and not 0 < self.number <= MAX_REPEATED:
+            yield f"a number is repeated 1 to {MAX_REPEATED:,} times: number is {self.number}"
 
     def to_dict(self) -> dict[str, Any]:
         return {"to": list(self.to), "how": self.how, "number": self.number}
@@ -93,6 +108,8 @@ def _part_shapes(name: str, shape: tuple[int, ...], place: Placement) -> list[tu
         shape = shape[::-1]
     if place.how == "flat":
         shape = flat(shape)
+    if place.how == "repeated" and flat(shape) == ():
+        shape = (place.number,)
     if place.how == "rows":
         shape = (max(shape[0] - place.number, 0), *shape[1:]) if shape else shape
     if parts < 1 or (parts > 1 and (not shape or shape[0] % parts)):
@@ -155,6 +172,8 @@ def _parts(tensor: Tensor, place: Placement, n_heads: int) -> tuple[Tensor, ...]
         return split_interleaved(tensor, n_heads, len(place.to))
     if place.how == "flat":
         return (tensor.squeeze(),)
+    if place.how == "repeated":
+        return (tensor.reshape(1).repeat(place.number),)
     if place.how == "rows":
         return (tensor[place.number :].clone(),)
     return split_stacked(tensor, len(place.to)) if len(place.to) > 1 else (tensor,)

@@ -103,6 +103,7 @@ def _output(
         return None if told == NONE else told
     sure = [name for name in rest if _only_output(name, tensors, size, biases)]
     named = [name for name in rest if {*parts_of(name), *words_of(name)} & _OUTPUT and not _is_embedding(name)]
+    named = named or [name for name in rest if {*words_of(name)} & _PROJECTION and "emb" not in name.lower()]
     for candidates in ([name for name in sure if name in named], named, sure):
         if len(candidates) == 1:
             return candidates[0]
@@ -192,7 +193,12 @@ def _last_norms(
     for name in names:
         if name not in found:
             held.setdefault(module_of(name), []).append(name)
-    norms = [module for module, own in held.items() if all(tensors[name].shape == (size,) for name in own)]
+    norms = [
+        module
+        for module, own in held.items()
+        if all(tensors[name].shape == (size,) for name in own)
+        or (len(own) == 2 and all(flat(tensors[name].shape) == () for name in own))
+    ]
     norms = [module for module in norms if not _is_embedding(module)]
     if len(sides) == 1:
         last = norms if len(norms) == 1 else [module for module in norms if {*words_of(module)} & _LAST]
@@ -208,9 +214,14 @@ def _last_norms(
     places = {}
     for module, side in by_module.items():
         for name in held[module]:
-            what = "offset" if name.rpartition(".")[2].lower() in SHIFTS else "gain"
-            places[name] = Placement((f"{side}.norm.{what}",))
+            places[name] = place_norm(name, tensors[name], f"{side}.norm", size)
     return places
+
+
+def place_norm(name: str, stored: Stored, norm: str, size: int) -> Placement:
+    """The place of a norm's gain or offset, which may be one number for all features."""
+    to = (f"{norm}.{'offset' if name.rpartition('.')[2].lower() in SHIFTS else 'gain'}",)
+    return Placement(to) if stored.shape == (size,) else Placement(to, "repeated", size)
 
 
 _LAST = frozenset("final last after end f out output z".split())
@@ -231,6 +242,8 @@ _OUTPUT = frozenset(
     "head lmhead output out generator logits unembed tovocab fcout classifier classify predict prediction predictor"
     " readout tagger labels scores".split()
 )
+_PROJECTION = frozenset("prj proj projection".split())
+"""These name an output whatever else is in the name, as in "trg_word_prj"."""
 _EMBEDDING = frozenset(
     "emb embed embedding embeddings embedder wte lut tok token tokens word words char chars table".split()
 )
