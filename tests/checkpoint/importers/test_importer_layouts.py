@@ -172,3 +172,14 @@ def test_heads_have_no_number_without_support_and_that_of_a_known_model_where_th
     assert (heads.value, heads.origin) == (3, "usual answer")
     said = "3 (usual answer: minGPT's gpt-nano has these sizes and 3 heads; --set n_heads=... for another)"
     assert dict(report_rows(opened))["n_heads"] == said
+
+
+def test_a_last_norm_that_is_the_last_entry_of_the_blocks_is_the_last_norm(tmp_path: Path) -> None:
+    model, ids, logits = stranger("a lecture's GPT")
+    state = {name.replace("ln_f.", "blocks.2."): tensor for name, tensor in model.state_dict().items()}
+    assert "blocks.2.weight" in state
+    torch.save(state, tmp_path / "m.pt")
+    opened = open_file(tmp_path / "m.pt")
+    assert opened.plan.layout is not None and not opened.plan.unused and opened.plan.setting("final_norm") is True
+    found = vt.trace(vt.load(import_file(tmp_path / "m.pt", tmp_path / "out")), *ids)["logits"]
+    assert found.numpy() == pytest.approx(logits.numpy(), abs=2e-5)

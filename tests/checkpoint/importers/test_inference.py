@@ -244,7 +244,16 @@ def one_map(state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 
 
 LEARNED = {"decoder-only": {"positions": "learned"}}
+
+
+def norm_in_list(state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The last norm as one more entry of the list of layers."""
+    words = {**COURSES["o_proj"][1], "decoder.norm": "layers.9"}
+    return called(words, state)
+
+
 CASES: dict[str, tuple[str, dict[str, Any], Any]] = {
+    "a norm as the last entry": ("decoder-only", {"final_norm": True, "positions": "learned"}, norm_in_list),
     **{
         name: (
             kind,

@@ -101,6 +101,9 @@ def _stacks(tensors: Mapping[str, Stored], numbered: re.Pattern[str] = _NUMBERED
             lists.setdefault(match[1], {}).setdefault(int(match[2]), {})[match[3]] = name
     found = []
     for beginning, layers in lists.items():
+        last = layers[max(layers)]
+        if len(layers) > 1 and all(len(tensors[name].shape) < 2 for name in last.values()):
+            del layers[max(layers)]  # the last norm, as the last entry of the same list
         matrices = [sum(len(tensors[name].shape) == 2 for name in held.values()) for held in layers.values()]
         if min(matrices) >= 3 and len({frozenset(held) for held in layers.values()}) == 1:
             found.append(_Stack(beginning, dict(sorted(layers.items()))))

@@ -221,6 +221,7 @@ LECTURE = (
     NameRule("blocks.{i}.sa.proj.{p}", f"{DECODER}.self_attention.to_out.{{p}}"),
     *_feed_forward("blocks.{i}.(ffwd|ffd).net", DECODER, "0", "2"),
     NameRule("ln_f.{n}", "decoder.norm.{n}"),
+    NameRule("blocks.{i}.{n}", "decoder.norm.{n}"),  # as the last entry of the blocks
     NameRule("lm_head.{p}", "output.{p}"),
 )
 
