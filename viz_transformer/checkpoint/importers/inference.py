@@ -312,7 +312,7 @@ def _kinds(rests: Sequence[str], asks: Asks, *, crosses: bool) -> dict[str, str]
 def _owner(rest: str) -> str:
     """The attention that contains a matrix: the first part of its name, or what precedes the role."""
     first = rest.split(".")[0]
-    stripped = re.sub(r"[_.]?(q|k|v|o|query|key|value|out|qkv|kv|proj)$", "", first, flags=re.IGNORECASE)
+    stripped = re.sub(r"(?i)[_.]?(query|key|value|out|qkv|kv|proj|(?<![a-z]{3})[qkvo])$", "", first)
     return stripped or first
 
 
