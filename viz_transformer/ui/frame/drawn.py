@@ -2,13 +2,14 @@
 
 A `Picture` is a map of cells; `Map` says how one is drawn where that is not as cells at their usual size. `Chart`,
 `Table`, `Text` and `Heading` are what one reads, `Component` is a picture of another kind, `Button` and `CellLinks`
-lead on, and `Widget` is what has no value of its own: a bar of controls, an editor.
+lead on, and `Widget` is what has no value of its own: a bar of controls, an editor. `Group` and `Columns` hold others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -46,6 +47,8 @@ class Map:
     """Whether it is the page's own map: a key that nobody chose is the one with most weight in the chosen row."""
     title: str = ""
     """The title of lines, where it is another one."""
+    grows: bool = False
+    """Whether what is after the chosen row is drawn as not written yet."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +103,9 @@ class Table:
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
     """The first cell of a row is its name."""
+    style: str = "vt-facts vt-numbers"
+    attributes: Sequence[Mapping[str, str]] = ()
+    """The attributes of each row, as `text.table` has them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +115,9 @@ class Text:
     said: str
     tone: text.Tone = "plain"
     style: str = "vt-note"
+    lead: str = ""
+    screen: str = ""
+    """What comes first and last, as `text.paragraph` has them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,11 +129,18 @@ class Heading:
 
 @dataclass(frozen=True, kw_only=True)
 class Button:
-    """A button that changes fields of the selection."""
+    """A button that changes fields of the selection, or does more than that."""
 
     label: str
+    """Read as markup, as `text.literal` has it."""
     key: str
-    fields: Mapping[str, Any]
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    does: Callable[[], None] | None = None
+    """What it does instead of changing fields."""
+    help: str | None = None
+    disabled: bool = False
+    kind: Literal["tertiary", "secondary"] = "tertiary"
+    width: Literal["content", "stretch"] = "content"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +158,59 @@ class Widget:
     put: Callable[[], object]
 
 
-Drawn = Picture | Map | Maps | Component | Chart | Table | Text | Heading | Button | CellLinks | Widget
+@dataclass(frozen=True, kw_only=True)
+class TableButton:
+    """A button that opens a table that is of no picture."""
+
+    numbers: Numbers
+    key: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Markup:
+    """What is drawn as HTML: marks in a text, a grid of cells."""
+
+    html: text.Html
+    width: Literal["content", "stretch"] = "stretch"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """What belongs together, below each other, or in one line where it is `aligned`."""
+
+    parts: Sequence[Any]
+    """What is drawn; in the layout of a page keys of views."""
+    key: str
+    aligned: Literal["", "center", "bottom"] = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """Columns beside each other, each with its parts, as `Group` has them."""
+
+    parts: Sequence[Sequence[Any]]
+    widths: Sequence[float]
+    """Their widths, in proportion."""
+    gap: Literal["small", "medium"] = "medium"
+
+
+Drawn = (
+    Picture
+    | Map
+    | Maps
+    | Component
+    | Chart
+    | Table
+    | Text
+    | Heading
+    | Button
+    | CellLinks
+    | Widget
+    | TableButton
+    | Markup
+    | Group
+    | Columns
+)
 
 
 # ---- A and B
@@ -188,8 +256,9 @@ def _scaled_alike(*made: Picture) -> list[Picture]:
 # ---- on the page
 
 
-def show(drawn: Drawn, shown: RunView, key: str, own: str = "") -> None:
-    """Put it on the page. key: of what has none; own: ends the keys of B's, where A's is beside it."""
+def show(drawn: Drawn, shown: RunView | None, key: str, own: str = "") -> None:
+    """Put it on the page. shown: the run that it is of; key: of what has none; own: ends the keys of B's, where A's is
+    beside it."""
     if isinstance(drawn, Picture):
         pictures.matrix_of(drawn, key=f"{key}{own}")
     elif isinstance(drawn, Map):
@@ -202,34 +271,70 @@ def show(drawn: Drawn, shown: RunView, key: str, own: str = "") -> None:
     elif isinstance(drawn, Chart):
         _show_chart(drawn, shown, f"{drawn.key or key}{own}")
     elif isinstance(drawn, Table):
-        st.html(text.table(drawn.rows, head=drawn.head, style="vt-facts vt-numbers"))
+        st.html(text.table(drawn.rows, head=drawn.head, style=drawn.style, attributes=drawn.attributes))
     elif isinstance(drawn, Text):
-        text.paragraph(drawn.said, style=drawn.style, tone=drawn.tone)
+        text.paragraph(drawn.said, style=drawn.style, tone=drawn.tone, lead=drawn.lead, screen=drawn.screen)
     elif isinstance(drawn, Heading):
         text.section(drawn.said)
     elif isinstance(drawn, Button):
-        changes = dict(drawn.fields)
-        st.button(drawn.label, type="tertiary", key=f"{drawn.key}{own}", on_click=state.select, kwargs=changes)
+        _show_button(drawn, f"{drawn.key}{own}")
     elif isinstance(drawn, CellLinks):
         links.link_from_cell(decoding=drawn.decoding)
-    else:
+    elif isinstance(drawn, TableButton):
+        given = drawn.numbers
+        pictures.table_button(given.frame, note=given.note, name=given.name, key=f"{drawn.key}{own}")
+    elif isinstance(drawn, Markup):
+        st.html(drawn.html, width=drawn.width)
+    elif isinstance(drawn, Widget):
         drawn.put()
+    else:
+        lay_out(drawn, lambda part: show(part, shown, key, own))
+
+
+def lay_out(drawn: Any, put: Callable[[Any], object]) -> None:
+    """Make the containers of groups and columns, and `put` in them what these hold, in its order."""
+    if isinstance(drawn, Columns):
+        for column, parts in zip(st.columns(drawn.widths, gap=drawn.gap), drawn.parts, strict=True):
+            with column:
+                for part in parts:
+                    lay_out(part, put)
+    elif isinstance(drawn, Group):
+        in_line = bool(drawn.aligned)
+        with st.container(key=drawn.key, horizontal=in_line, vertical_alignment=drawn.aligned or "top"):
+            for part in drawn.parts:
+                lay_out(part, put)
+    else:
+        put(drawn)
+
+
+def _show_button(drawn: Button, key: str) -> None:
+    does = drawn.does or partial(state.select, **drawn.fields)
+    st.button(
+        drawn.label,
+        type=drawn.kind,
+        key=key,
+        help=drawn.help,
+        disabled=drawn.disabled,
+        width=drawn.width,
+        on_click=does,
+    )
 
 
 def _show_map(drawn: Map, key: str) -> None:
     if drawn.drawn_as == "lines":
         lines(drawn.picture.pack_lines(title=drawn.title), key=key)
     elif drawn.drawn_as == "text":
-        shading(drawn.picture.pack_text(), key=key)
+        shading(drawn.picture.pack_text(grows=drawn.grows), key=key)
     else:
-        pictures.matrix_of(drawn.picture, key=key, follows=drawn.follows)
+        pictures.matrix_of(drawn.picture, key=key, grows=drawn.grows, follows=drawn.follows)
 
 
 def _table(numbers: Numbers, key: str) -> Asked:
     return pictures.table(numbers.frame, note=numbers.note, name=numbers.name, key=key)
 
 
-def _show_chart(drawn: Chart, shown: RunView, key: str) -> None:
+def _show_chart(drawn: Chart, shown: RunView | None, key: str) -> None:
+    assert shown is not None, key
     numbers = drawn.numbers
     if numbers is not None and not isinstance(numbers, Numbers):
         name = labels.file_name(shown.summary.name, drawn.alt)

@@ -35,10 +35,10 @@ from viz_transformer.extensions import Broken
 from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.model.kinds import KINDS, kinds_of
 from viz_transformer.sentences import quote
-from viz_transformer.ui.frame import controls, frame, questions, text, tour, words
+from viz_transformer.ui.frame import controls, frame, projector, questions, text, tour, words
 from viz_transformer.ui.frame import drawn as drawing
 from viz_transformer.ui.frame.controls import Control
-from viz_transformer.ui.frame.drawn import Chart, Drawn, Table, Text
+from viz_transformer.ui.frame.drawn import Chart, Drawn, Group, Table, Text
 from viz_transformer.ui.frame.frame import Rows, Runs
 from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.session import state
@@ -95,6 +95,8 @@ class View:
     is_scene: bool = True
     comes_later: bool = False
     """Whether the browser paints what is above before it is made."""
+    is_open: Callable[[Runs, Chosen], bool] | None = None
+    """Whether it is drawn, of a page with tabs; None for always. One that is not drawn is a scene all the same."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,8 +125,9 @@ class Page:
     """What a projector's caption says of the selection; None for kind, layer, heads and position."""
     explain: Callable[[Runs, Chosen], tuple[str, str]] | None = None
     """How to read it and what not to conclude, where that depends on the run."""
-    plays: bool = False
-    """Whether its pictures move with the steps, so that the strip has the button that plays them."""
+    plays: bool | Literal["projected"] = False
+    """Whether its pictures move with the steps, so that the strip has the button that plays them; or only on a
+    projector, where the page has one of its own."""
     looks: Looks = ""
     """Where in the model it looks, for the map in the sidebar."""
     rows: Rows = "last"
@@ -133,6 +136,16 @@ class Page:
     """Why it shows nothing of a recording; None where it shows one."""
     columns: tuple[int, int] = (3, 2)
     """How wide left and right are, in proportion."""
+    layout: Callable[[Runs, Chosen], Group | None] | None = None
+    """Groups and columns of the keys of views that are neither below each other nor left and right."""
+    bar: Callable[[], object] | None = None
+    """Puts controls in the place between strip and messages, also where there is no run; `begin` has its key."""
+    without_run: Callable[[], Iterable[Drawn]] | None = None
+    """What is drawn where there is no run."""
+    refuse: Callable[[Runs], str | None] | None = None
+    """Why it shows nothing of these runs; None where it shows them."""
+    remarks: Callable[[RunView], Sequence[str]] | None = None
+    """Remarks on the run, after those on the selection."""
 
     def ask_of(self, both: Runs, chosen: Chosen) -> Question | None:
         """The question of the runs that are shown, with its answer."""
@@ -163,8 +176,10 @@ class _Begun:
 
     asked: DeltaGenerator
     strip: DeltaGenerator
+    bar: DeltaGenerator | None
     messages: DeltaGenerator
     both: Runs | None
+    by_step: bool = False
 
     def take_runs(self) -> Runs | None:
         """The runs, which this no longer holds: a page's file would keep them until garbage is collected."""
@@ -172,11 +187,19 @@ class _Begun:
         return both
 
 
-def begin(title: str, *, rows: Rows = "last", recording: str | None = None) -> _Begun:
-    """Begin the page of this title: its places, and the selected runs. rows, recording: as `Page` has them."""
+def begin(
+    title: str, *, rows: Rows = "last", recording: str | None = None, steps: bool = False, bar: str = ""
+) -> _Begun:
+    """Begin the page of this title: its places, and the selected runs.
+
+    rows, recording: as `Page` has them; steps: the page is about steps, as `frame.runs` has it; bar: the key of the
+    place of the page's bar, "" for none.
+    """
     frame.title(title)
-    asked, strip, messages = questions.place(), frame.place("strip"), frame.status()
-    return _Begun(asked, strip, messages, frame.runs(messages, rows=rows, recording=recording))
+    asked, strip = questions.place(), frame.place("strip")
+    own, messages = frame.place(bar) if bar else None, frame.status()
+    both = frame.runs(messages, rows=rows, recording=recording, steps=steps)
+    return _Begun(asked, strip, own, messages, both, by_step=steps)
 
 
 def show_page(page: Page, begun: _Begun | None = None) -> None:
@@ -184,27 +207,44 @@ def show_page(page: Page, begun: _Begun | None = None) -> None:
     if begun is None:
         begun = begin(page.title, rows=page.rows, recording=page.recording)
     both, explained = begun.take_runs(), (page.how, page.not_to_conclude)
+    refused = None if both is None or page.refuse is None else page.refuse(both)
+    if page.bar is not None and begun.bar is not None and refused is None:
+        with begun.bar:
+            page.bar()
     if both is not None:
         with begun.strip:
-            frame.token_strip(both, plays=page.plays)
-        own = _draw_controls(page.controls, both, key="choices")
-        chosen = _chosen_of(both.main, own)
-        with frame.optional_section(page.title):
-            questions.show_question(begun.asked, page.ask_of(both, chosen))
-        if page.at_stop is not None:
-            tour.tell(partial(page.at_stop, both, chosen), *page.ringed)
-        views = [view for view in page.views if view.is_there is None or view.is_there(both, chosen)]
-        for view, place in zip(views, _list_places(page, views, both), strict=True):
-            if view.comes_later:
-                frame.paint_first(page.title)
-            with place, st.container(key=view.key), frame.optional_section(view.needs or view.title or page.title):
-                _show_view(view, both, own)
-        frame.show_messages(begun.messages, *state.remarks())
-        scenes = [view.key for view in views if view.is_scene]
-        frame.set_scenes(both, scenes, None if page.caption is None else page.caption(both, chosen))
-        if page.explain is not None:
-            explained = page.explain(both, chosen)
+            plays = projector.is_on() if page.plays == "projected" else page.plays
+            frame.token_strip(both, by_step=begun.by_step, plays=plays)
+        if refused is not None:
+            frame.show_messages(begun.messages, *state.remarks(), refused)
+        else:
+            explained = _show_run(page, begun, both) or explained
+    elif page.without_run is not None:
+        for number, each in enumerate(page.without_run()):
+            drawing.show(each, None, f"without_run_{number}")
     text.explain(*explained)
+
+
+def _show_run(page: Page, begun: _Begun, both: Runs) -> tuple[str, str] | None:
+    """Draw what the page has of a run; returns how to read it and what not to conclude, where that depends on it."""
+    own = _draw_controls(page.controls, both, key="choices")
+    chosen = _chosen_of(both.main, own)
+    with frame.optional_section(page.title):
+        questions.show_question(begun.asked, page.ask_of(both, chosen))
+    if page.at_stop is not None:
+        tour.tell(partial(page.at_stop, both, chosen), *page.ringed)
+    views = [view for view in page.views if view.is_there is None or view.is_there(both, chosen)]
+    drawn = [view for view in views if view.is_open is None or view.is_open(both, chosen)]
+    for view, place in zip(drawn, _list_places(page, drawn, both, chosen), strict=True):
+        if view.comes_later:
+            frame.paint_first(page.title)
+        with place, st.container(key=view.key), frame.optional_section(view.needs or view.title or page.title):
+            _show_view(view, both, own)
+    remarks = () if page.remarks is None else page.remarks(both.main)
+    frame.show_messages(begun.messages, *state.remarks(), *remarks)
+    scenes = [view.key for view in views if view.is_scene]
+    frame.set_scenes(both, scenes, None if page.caption is None else page.caption(both, chosen))
+    return None if page.explain is None else page.explain(both, chosen)
 
 
 def _draw_controls(controls: Sequence[Choice], both: Runs, *, key: str) -> Chosen:
@@ -221,11 +261,16 @@ def _draw_control(control: Choice, both: Runs) -> Any:
     return state.selection()[control.field]
 
 
-def _list_places(page: Page, views: Iterable[View], both: Runs) -> Iterable[AbstractContextManager[Any]]:
-    """A place for each view: over the whole width, or one of the two columns."""
+def _list_places(
+    page: Page, views: Iterable[View], both: Runs, chosen: Chosen
+) -> Iterable[AbstractContextManager[Any]]:
+    """A place for each view: its place in the layout, the whole width, or one of the two columns."""
     columns: dict[str, DeltaGenerator] = {}
+    laid_out: dict[str, DeltaGenerator] = {}
+    if page.layout is not None and (layout := page.layout(both, chosen)) is not None:
+        drawing.lay_out(layout, lambda key: laid_out.update({key: st.container()}))
     for view in views:
-        column, whole = view.column, cast("AbstractContextManager[Any]", nullcontext())
+        column, whole = view.column, cast("AbstractContextManager[Any]", laid_out.get(view.key, nullcontext()))
         if not isinstance(column, str):
             column = column(both)
             whole = whole if columns else st.container()  # also where it stays empty: what follows keeps its place
