@@ -3,6 +3,7 @@
 A `Picture` is a map of cells; `Map` says how one is drawn where that is not as cells at their usual size. `Chart`,
 `Table`, `Text` and `Heading` are what one reads, `Component` is a picture of another kind, `Button` and `CellLinks`
 lead on, and `Widget` is what has no value of its own: a bar of controls, an editor. `Group` and `Columns` hold others.
+A `Control` stands where it is among them.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from viz_transformer.figures.template import dressed
 from viz_transformer.figures.theme import Theme
 from viz_transformer.ui.components.pictures import Asked, lines, shading
 from viz_transformer.ui.frame import frame, links, pictures, text, words
+from viz_transformer.ui.frame.controls import Control
 from viz_transformer.ui.session import state
 
 if TYPE_CHECKING:
@@ -152,6 +154,15 @@ class CellLinks:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Link:
+    """A link to a page with the same selection, except for these fields."""
+
+    page: str
+    label: str
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Widget:
     """What has no value of its own and puts itself on the page."""
 
@@ -181,7 +192,7 @@ class Group:
     parts: Sequence[Any]
     """What is drawn; in the layout of a page keys of views."""
     key: str
-    aligned: Literal["", "center", "bottom"] = ""
+    aligned: Literal["", "top", "center", "bottom"] = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,6 +221,8 @@ Drawn = (
     | Markup
     | Group
     | Columns
+    | Control[Any]
+    | Link
 )
 
 
@@ -287,6 +300,11 @@ def show(drawn: Drawn, shown: RunView | None, key: str, own: str = "") -> None:
         st.html(drawn.html, width=drawn.width)
     elif isinstance(drawn, Widget):
         drawn.put()
+    elif isinstance(drawn, Link):
+        links.link_to(drawn.page, drawn.label, **drawn.fields)
+    elif isinstance(drawn, Control):
+        assert shown is not None, key
+        drawn.draw(shown)
     else:
         lay_out(drawn, lambda part: show(part, shown, key, own))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from time import sleep
 from typing import TYPE_CHECKING, Any, Literal
@@ -50,7 +50,7 @@ Rows = Literal["none", "last", "chosen"]
 """Which decoder rows a page shows."""
 
 _STAGE, _RUN, _MODELS, _UNUSED = "page_stage", "page_run", "page_models", "page_unused"
-_CAPTION = "page_caption"
+_CAPTION, _WAIT = "page_caption", "page_wait"
 TABLE_ASKED, TABLE_OPEN = "table_asked", "table_open"
 """Where the session keeps the key of the table that was asked for, until it is closed; whether this run shows it."""
 LOOKS: Mapping[str, Looks] = {
@@ -493,8 +493,20 @@ def clamp_to_run(shown: RunView, first_row: int | None = None) -> dict[str, Any]
 
 
 def status() -> DeltaGenerator:
-    """Where the page says what there is to say of the selection; its height is kept."""
-    return place("status").empty()
+    """Where the page says what there is to say of the selection, and what it waits for; its height is kept."""
+    found = place("status").empty()
+    set_waiting_place(found)
+    return found
+
+
+def set_waiting_place(place: DeltaGenerator) -> None:
+    """Where the page says what it waits for."""
+    st.session_state[_WAIT] = place
+
+
+def wait(sentence: str) -> AbstractContextManager[None]:
+    """Says what is being waited for, in the page's place for that."""
+    return waiting(sentence, st.session_state[_WAIT])
 
 
 def follow(shown: RunView) -> None:

@@ -97,6 +97,8 @@ class View:
     """Whether the browser paints what is above before it is made."""
     is_open: Callable[[Runs, Chosen], bool] | None = None
     """Whether it is drawn, of a page with tabs; None for always. One that is not drawn is a scene all the same."""
+    always: bool = False
+    """Whether it is drawn also where the page could not prepare what the others draw from: it can be changed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,6 +148,11 @@ class Page:
     """Why it shows nothing of these runs; None where it shows them."""
     remarks: Callable[[RunView], Sequence[str]] | None = None
     """Remarks on the run, after those on the selection."""
+    prepare: Callable[[Runs, Chosen], Chosen] | None = None
+    """What its views draw from, made once before them: it joins what is chosen. Raises ValueError with a sentence
+    without its full stop, which is then among the messages."""
+    needs: str = ""
+    """What that asks of a model, as `View` has it."""
 
     def ask_of(self, both: Runs, chosen: Chosen) -> Question | None:
         """The question of the runs that are shown, with its answer."""
@@ -228,23 +235,40 @@ def show_page(page: Page, begun: _Begun | None = None) -> None:
 def _show_run(page: Page, begun: _Begun, both: Runs) -> tuple[str, str] | None:
     """Draw what the page has of a run; returns how to read it and what not to conclude, where that depends on it."""
     own = _draw_controls(page.controls, both, key="choices")
+    prepared, error = _prepare(page, both, own)
+    own = {**own, **(prepared or {})}
     chosen = _chosen_of(both.main, own)
-    with frame.optional_section(page.title):
-        questions.show_question(begun.asked, page.ask_of(both, chosen))
-    if page.at_stop is not None:
-        tour.tell(partial(page.at_stop, both, chosen), *page.ringed)
+    if prepared is not None:
+        with frame.optional_section(page.title):
+            questions.show_question(begun.asked, page.ask_of(both, chosen))
+        if page.at_stop is not None:
+            tour.tell(partial(page.at_stop, both, chosen), *page.ringed)
     views = [view for view in page.views if view.is_there is None or view.is_there(both, chosen)]
     drawn = [view for view in views if view.is_open is None or view.is_open(both, chosen)]
+    drawn = [view for view in drawn if view.always or prepared is not None]
     for view, place in zip(drawn, _list_places(page, drawn, both, chosen), strict=True):
         if view.comes_later:
             frame.paint_first(page.title)
         with place, st.container(key=view.key), frame.optional_section(view.needs or view.title or page.title):
             _show_view(view, both, own)
     remarks = () if page.remarks is None else page.remarks(both.main)
-    frame.show_messages(begun.messages, *state.remarks(), *remarks)
-    scenes = [view.key for view in views if view.is_scene]
-    frame.set_scenes(both, scenes, None if page.caption is None else page.caption(both, chosen))
+    frame.show_messages(begun.messages, *state.remarks(), *remarks, error=error)
+    if error is None:
+        scenes = [view.key for view in views if view.is_scene]
+        frame.set_scenes(both, scenes, None if page.caption is None else page.caption(both, chosen))
     return None if page.explain is None else page.explain(both, chosen)
+
+
+def _prepare(page: Page, both: Runs, own: Chosen) -> tuple[Chosen | None, str | None]:
+    """What the views draw from, None where there is nothing, and the sentence on what went wrong, if anything did."""
+    if page.prepare is None:
+        return {}, None
+    try:
+        with frame.optional_section(page.needs or page.title):
+            return page.prepare(both, _chosen_of(both.main, own)), None
+    except ValueError as error:
+        return None, f"{error}."
+    return None, None  # which the section says
 
 
 def _draw_controls(controls: Sequence[Choice], both: Runs, *, key: str) -> Chosen:
@@ -296,6 +320,8 @@ def _show_view(view: View, both: Runs, own: Chosen) -> None:
     else:
         try:
             drawn = _draw_view(view, both, own)
+        except Unavailable:
+            raise  # the section says what the model does not tell
         except ValueError as error:
             text.paragraph(words.refused(error, difference=both.difference), tone="bad")
             return
@@ -322,7 +348,7 @@ def _draw_of(view: View, shown: RunView, own: Chosen, *, beside: bool = False) -
 
 
 def _listed(drawn: Drawn | Iterable[Drawn]) -> list[Drawn]:
-    return [drawn] if isinstance(drawn, Drawn) else [*drawn]
+    return [*drawn] if isinstance(drawn, Iterable) else [drawn]
 
 
 def _draw_difference(view: View, a: RunView, b: RunView, own: Chosen) -> list[Drawn]:
