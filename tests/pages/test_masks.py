@@ -28,7 +28,9 @@ from viz_transformer.analysis.masks.parts import change_of, parts_of, replace_ma
 from viz_transformer.checkpoint import load
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.tracing import record
-from viz_transformer.ui.pages.masks import influence_view, masks_source, view
+from viz_transformer.ui.pages.masks import effects as effects_of
+from viz_transformer.ui.pages.masks import influence_view, masks_source, page
+from viz_transformer.ui.pages.masks import words as page_words
 from viz_transformer.ui.pages.masks.fields import MAX_CELLS, cells
 from viz_transformer.ui.session import state
 
@@ -246,9 +248,9 @@ def test_a_click_in_the_browser_is_taken_over_and_nonsense_is_not(monkeypatch):
     taken = []
     monkeypatch.setattr(state, "pick", lambda fields: taken.append(dict(fields)))
     monkeypatch.setattr(state, "select", lambda **changes: taken.append(changes))
-    view.toggle_cell(["d1.2", "e0"], {"t": 1, "u": 2})
-    view.toggle_cell(["<script>"], {})
-    view.toggle_cell([f"d{i}.0" for i in range(MAX_CELLS + 1)], {})
+    page.toggle_cell(["d1.2", "e0"], {"t": 1, "u": 2})
+    page.toggle_cell(["<script>"], {})
+    page.toggle_cell([f"d{i}.0" for i in range(MAX_CELLS + 1)], {})
     assert taken == [{"t": 1, "u": 2}, {"mask_cells": ("d1.2", "e0")}, {}, {}]
 
 
@@ -263,9 +265,9 @@ def test_the_effect_is_that_of_the_run_row_by_row(app, bundled):
     _, after = the_pass(bundled, cells=["c0"])
     opened(app, mask_batch="", mask_cells="c0")
     effects = row_effects(before, after, ckpt.target_codec.vocabulary.tokens)
-    table = view.effect_table(effects)
+    table = effects_of.effect_table(effects)
     assert list(table["largest change of a logit"]) == [each.change for each in effects]
-    effect = view.effect_in_words(effects)
+    effect = effects_of.effect_in_words(effects)
     assert effect in words(app) and f"at position {max(effects, key=lambda each: each.change).position}." in effect
     changed = sum(each.differs for each in effects)
     assert (wording("of_rows_would_now_write_another_token", changed, len(effects)) in effect) == (changed > 0)
@@ -490,6 +492,17 @@ def test_a_model_without_that_kind_of_attention_has_no_a_minus_b(at_the_zoo):
 
 
 # ---- other models, bad input, address
+
+
+def test_an_encoder_alone_has_its_masks_fills_and_scenes_though_no_logits_to_watch(app, tmp_path, models_in):
+    saved(tiny_checkpoint("encoder-only"), tmp_path / "reader")
+    models_in(tmp_path)
+    opened(app, checkpoint="reader", text="abc", mask_view="masks", mask_cells="e0.1")
+    said = words(app)
+    assert len(components(app, "masks")) == 1 and said.count("no logits to watch") == 1
+    assert said.index(page_words.INFLUENCE) < said.index("no logits to watch") < said.index(page_words.FILLS)
+    goes_to(app, projector="on")
+    assert "vt-caption" in markup(app)
 
 
 def test_a_decoder_alone_without_padding_says_so(at_the_zoo):

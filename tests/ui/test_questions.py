@@ -33,7 +33,7 @@ from viz_transformer.ui.frame import maps, questions
 from viz_transformer.ui.pages.decoding import question as of_decoding
 from viz_transformer.ui.pages.input import view as of_input
 from viz_transformer.ui.pages.layers import question as of_layers
-from viz_transformer.ui.pages.masks import view as of_masks
+from viz_transformer.ui.pages.masks import page as of_masks
 from viz_transformer.ui.pages.models import question as of_models
 from viz_transformer.ui.pages.models import words
 from viz_transformer.ui.pages.playground import question as of_playground

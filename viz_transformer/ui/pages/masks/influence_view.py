@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,52 +17,59 @@ from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
 from viz_transformer.model.kinds import KindName, SideName
 from viz_transformer.running.trace import Trace
-from viz_transformer.ui.compat import DeltaGenerator
 from viz_transformer.ui.components.pictures import matrix
-from viz_transformer.ui.frame import controls, maps, pictures, text
+from viz_transformer.ui.frame import frame, maps
+from viz_transformer.ui.frame.controls import Control
+from viz_transformer.ui.frame.drawn import Button, Columns, Component, Drawn, Group, Heading, Numbers, Table, Text
+from viz_transformer.ui.frame.frame import Runs
+from viz_transformer.ui.frame.page import Chosen
+from viz_transformer.ui.frame.text import Tone
 from viz_transformer.ui.pages.masks import words
-from viz_transformer.ui.pages.masks.fields import FIELDS
 from viz_transformer.ui.pages.masks.masks_source import Compared, Looked, of_no_run
-from viz_transformer.ui.session import state
 from viz_transformer.ui.session.memoize import memoize
-from viz_transformer.ui.session.waiting import waiting
 
 QUICK = 5_000_000_000
 """Multiplications up to which the influence matrix is computed without being asked for."""
 HEIGHT = 480
 
 
-def influence(looked: Looked, place: DeltaGenerator) -> None:
+SWAP: Control[str] = Control(
+    field="mask_swap", label=words.SWAP, options=lambda shown: words.SIDES, unset="target", key="masks_swap"
+)
+
+
+def draw_influence(both: Runs, chosen: Chosen) -> Iterator[Drawn]:
     """The influence matrix and its verdict, computed at once if that is quick, else when it is asked for."""
+    looked: Looked = chosen["looked"]
+    side: SideName = chosen["mask_swap"]
     compared = looked.compared
     if compared is None:
-        text.paragraph(words.NO_LOGITS)
+        yield Text(said=words.NO_LOGITS)
         return
-    side = FIELDS.now().mask_swap
     if not compared.after.trace.spec.has_encoder:
         side = "target"
     else:
-        with st.container(key="masks_beside_swap"):
-            controls.buttons(words.SWAP, words.SIDES, "mask_swap", key="masks_swap")
-    plan = influence_plan(compared.ckpt, compared.after.trace, side=side)
+        yield Group(parts=[SWAP], key="masks_beside_swap")
+    try:
+        plan = influence_plan(compared.ckpt, compared.after.trace, side=side)
+    except ValueError as error:
+        yield Text(said=f"{error}.", tone="bad")
+        return
     key = (*compared.key, side)
     if plan.work > QUICK and st.session_state.get("masks_asked") != key:
-        length = len(compared.after.trace.tgt)
-        text.paragraph(words.takes(plan.trials, length))
-        st.button(words.COMPUTE, key="masks_work", on_click=_ask, args=(key,))
+        yield Text(said=words.takes(plan.trials, len(compared.after.trace.tgt)))
+        yield Button(label=words.COMPUTE, key="masks_work", does=partial(_ask, key), kind="secondary")
         return
-    with waiting(words.running(plan.trials), place):
+    with frame.wait(words.running(plan.trials)):
         found = _influence(compared.ckpt, compared.after.trace, side)
-    left, right = st.columns([5, 3], gap="medium")
-    with left:
-        picture = influence_picture(compared, found)
-        height = min(HEIGHT, 180 + 52 * len(found.rows))
-        every = replace(picture, mask=np.ones_like(picture.mask))
-        note = words.influence_note(picture.meta.caption, picture.meta.quantity)
-        asked = pictures.table(every.table, note=note, name=picture.meta.name, key="masks_influence_map")
-        matrix(picture.pack(height=height, why=()), key="masks_influence_map", on_table=asked)
-    with right:
-        _verdict(found, plan, compared)
+    picture = influence_picture(compared, found)
+    height = min(HEIGHT, 180 + 52 * len(found.rows))
+    note = words.influence_note(picture.meta.caption, picture.meta.quantity)
+    every = replace(picture, mask=np.ones_like(picture.mask))
+    numbers = Numbers(frame=every.table, note=note, name=picture.meta.name)
+    data = picture.pack(height=height, why=())
+    drawn = Component(draw=matrix, data=data, key="masks_influence_map", numbers=numbers)
+    yield Columns(parts=[[drawn], [*_draw_verdict(found, plan, looked)]], widths=(5, 3))
 
 
 def _ask(key: tuple[Any, ...]) -> None:
@@ -92,20 +101,25 @@ def influence_picture(compared: Compared, found: Influence) -> Picture:
     return Picture(found.change, (rows, columns), ~found.ahead, meta)
 
 
-def _verdict(found: Influence, plan: Plan, compared: Compared) -> None:
+def _draw_verdict(found: Influence, plan: Plan, looked: Looked) -> Iterator[Drawn]:
+    compared = looked.compared
+    assert compared is not None
     said = verdict(found, changed=not compared.own)
-    tone: text.Tone = "plain" if said.good is None else "ok" if said.good else "bad"
-    text.paragraph(said.sentence, style="vt-verdict", tone=tone)
-    text.paragraph(said.detail)
-    disagreement = trials_disagree(found, compared)
-    if disagreement:
-        text.paragraph(disagreement, tone="warning")
+    tone: Tone = "plain" if said.good is None else "ok" if said.good else "bad"
+    yield Text(said=said.sentence, style="vt-verdict", tone=tone)
+    yield Text(said=said.detail)
+    if disagreement := trials_disagree(found, compared):
+        yield Text(said=disagreement, tone="warning")
     if found.side == "target":
-        text.paragraph(words.HATCHED)
-    with st.container(key="masks_beside_found"):
-        text.section(words.HOW_FOUND)
-        text.definitions(list_swaps(found, plan, _chosen_column(found, compared)), mono=False)
-        text.paragraph(words.PADDING_NOT_SWAPPED)
+        yield Text(said=words.HATCHED)
+    field = "mask_key" if compared.elsewhere else "u" if found.side == "target" else "i"
+    swaps = list_swaps(found, plan, looked.chosen[field])
+    parts = (
+        Heading(said=words.HOW_FOUND),
+        Table(head=(), rows=swaps, style="vt-definitions"),
+        Text(said=words.PADDING_NOT_SWAPPED),
+    )
+    yield Group(parts=parts, key="masks_beside_found")
 
 
 def trials_disagree(found: Influence, compared: Compared) -> str | None:
@@ -129,9 +143,3 @@ def list_swaps(found: Influence, plan: Plan, chosen: int) -> list[tuple[str, str
         (words.PASSES, f"{plan.trials:,}"),
         (words.LARGEST_LOGIT, labels.number(found.largest, 2)),
     ]
-
-
-def _chosen_column(found: Influence, compared: Compared) -> int:
-    """The position whose swaps are named."""
-    field = "mask_key" if compared.elsewhere else "u" if found.side == "target" else "i"
-    return int(state.selection()[field])

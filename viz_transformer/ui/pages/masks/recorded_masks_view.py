@@ -5,56 +5,44 @@ What makes such a mask is not told, so nothing but its cells can be changed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
-import streamlit as st
-
-from viz_transformer.analysis.attention.maps import attention_kinds
 from viz_transformer.analysis.attention.picture import Picture
 from viz_transformer.analysis.masks.mask_rules import MaskRule, describe_rule, recorded_mask, rules, turned_otherwise
-from viz_transformer.analysis.masks.parts import MaskParts, even_weights, row_effects
+from viz_transformer.analysis.masks.parts import even_weights
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.masks import MaskWords, masks_payload
 from viz_transformer.model.hook_point import FUSED_FROM
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.sentences import capitalised, join_names
-from viz_transformer.ui.compat import DeltaGenerator
-from viz_transformer.ui.components.pictures import last_clicked_token, masks
-from viz_transformer.ui.frame import controls, links, maps, pictures, projector, text
+from viz_transformer.ui.components.pictures import last_clicked_token
+from viz_transformer.ui.frame import maps
+from viz_transformer.ui.frame.drawn import Drawn, Text
+from viz_transformer.ui.frame.frame import Runs
+from viz_transformer.ui.frame.page import Chosen
 from viz_transformer.ui.frame.questions import Question
-from viz_transformer.ui.pages.masks import view, words
-from viz_transformer.ui.pages.masks.fields import FIELDS
-from viz_transformer.ui.pages.masks.masks_source import Compared, Looked, recorded_passes
-from viz_transformer.ui.session import state
+from viz_transformer.ui.pages.masks import words
+from viz_transformer.ui.pages.masks.masks_source import Looked, kind_of, recorded_passes
 from viz_transformer.ui.session.runs import RunView
 
 
-def choices(shown: RunView, kind: KindName) -> None:
-    """What is shown of which kind of attention and which layer, of weights of which head."""
-    with st.container(horizontal=True, key="choices", vertical_alignment="bottom"):
-        if changes_cells(shown, kind):
-            controls.buttons(words.SHOWN, words.VIEWS, "mask_view", key="masks_view", hidden=True)
-        kinds = {each: KINDS[each].label for each in attention_kinds(shown.trace)}
-        controls.buttons(words.KIND, kinds, "mask_kind", key="masks_kind", value=kind, hidden=True)
-        controls.layer(KINDS[kind].layers(shown.trace.spec), page="masks")
-        if changes_cells(shown, kind) and FIELDS.now().mask_view == "weights":
-            count = shown.trace.spec.heads(kind, state.SHARED.now().layer).query
-            controls.head(count, page="masks", words=("mean", "max"))
-
-
 def changes_cells(shown: RunView, kind: KindName) -> bool:
-    """Whether the text is so short that its masks can be drawn beside each other, and changed."""
+    """Whether the text is so short that recorded masks can be drawn beside each other, and changed; ours always can."""
+    if shown.trace.spec.config is not None:
+        return True
     return max(len(side) for side in KINDS[kind].sides(shown.trace.src, shown.trace.tgt)) < FUSED_FROM
 
 
-def show_recorded_masks(shown: RunView, kind: KindName, place: DeltaGenerator) -> Question:
-    """The mask of the chosen layer before and after what was changed, or the weights, and what the masks of all layers
-    close; returns what the page asks. `place` says what is waited for."""
-    layer = state.SHARED.now().layer
+def load_recorded(shown: RunView, chosen: Chosen) -> Looked | None:
+    """The masks of the chosen layer before and after what was changed; None of a long text, whose masks stay as they
+    are. Raises Unavailable where no mask is recorded."""
+    kind, layer = kind_of(shown, chosen), chosen["layer"]
     if not changes_cells(shown, kind):
-        return _drawn_alone(shown, kind, layer)
-    parts, compared = recorded_passes(shown, kind, layer, place)
-    looked = Looked(
+        recorded_mask(shown.trace, KINDS[kind].site(layer))
+        return None
+    parts, compared = recorded_passes(shown, kind, chosen)
+    return Looked(
         kind=kind,
         parts=parts,
         axes=maps.axes(shown, kind),
@@ -63,38 +51,31 @@ def show_recorded_masks(shown: RunView, kind: KindName, place: DeltaGenerator) -
         name=labels.file_name(shown.summary.name, "masks", kind, str(layer)),
         caption=shown.caption(words.masks_of_layer(KINDS[kind].words, layer), rows=KINDS[kind].writes),
         compared=compared,
+        chosen=chosen,
     )
-    found = rules(shown.trace, kind)
-    chosen = FIELDS.now().mask_view
-    if chosen == "masks" or projector.is_on():
-        with st.container(key="masks_picture"):
-            _before_and_after(looked, next(rule for rule, layers in found.items() if layer in layers))
-    with st.container(key="masks_weights"):
-        if chosen == "weights" or projector.is_on():
-            view.two_weights(looked)
-        if not compared.own:
-            _effect(looked, compared)
-        with st.container(horizontal=True, key="from_cell"):
-            links.link_to("One weight", words.ASKS, kind=kind)
-    with st.container(key="masks_beside_row"):
-        view.row_controls(looked, _where(shown, kind, layer, parts))
-    with st.container(key="masks_beside_recorded"):
-        _rules(found, parts.own.shape[1])
-        text.paragraph(words.NOT_TOLD)
-    return _question(looked, layer)
 
 
-def _where(shown: RunView, kind: KindName, layer: int, parts: MaskParts) -> str:
+def draw_rules(both: Runs, chosen: Chosen) -> Iterator[Drawn]:
+    """What the masks of all layers close, and what can be changed of them."""
+    shown, kind = both.main, kind_of(both.main, chosen)
+    keys = len(KINDS[kind].sides(shown.trace.src, shown.trace.tgt)[1])
+    for rule, layers in rules(shown.trace, kind).items():
+        yield Text(said=describe_rule(rule, layers, keys))
+    yield Text(said=words.NOT_TOLD if changes_cells(shown, kind) else words.too_long(FUSED_FROM))
+
+
+def describe_place(shown: RunView, looked: Looked) -> str:
     """In which layers the changes are made, and where that is another change than in this one."""
-    others = turned_otherwise(shown.trace, kind, layer, parts.changes)
+    others = turned_otherwise(shown.trace, looked.kind, looked.chosen["layer"], looked.parts.changes)
     if not others:
         return words.TURNED
     return words.turned_otherwise(join_names([str(each) for each in others]), several=len(others) > 1)
 
 
-def _before_and_after(looked: Looked, rule: MaskRule) -> None:
+def payload_of(shown: RunView, looked: Looked) -> bytes:
     """The keys that are read at all, which each query reads, and both before and after what was changed."""
-    parts, padded = looked.parts, rule.padding == rule.closed
+    found, parts = rules(shown.trace, looked.kind), looked.parts
+    rule = next(rule for rule, layers in found.items() if looked.chosen["layer"] in layers)
     title, note, reason = _of_a_query(rule, closes=not parts.causal.all())
     first = words.CLOSES_NOTHING if parts.padding.all() else words.UNREAD_KEYS
     said = MaskWords(
@@ -102,9 +83,9 @@ def _before_and_after(looked: Looked, rule: MaskRule) -> None:
         looked.caption,
         looked.name,
         parts=(words.KEYS, title),
-        reasons=(words.BY_PADDING if padded else words.BY_ALL, reason),
+        reasons=(words.BY_PADDING if rule.padding == rule.closed else words.BY_ALL, reason),
     )
-    masks(masks_payload(looked.grids, said, token=last_clicked_token()), key="masks_four", on_cells=view.toggle_cell)
+    return masks_payload(looked.grids, said, token=last_clicked_token())
 
 
 def _of_a_query(rule: MaskRule, *, closes: bool) -> tuple[str, str, str]:
@@ -120,37 +101,14 @@ def _of_a_query(rule: MaskRule, *, closes: bool) -> tuple[str, str, str]:
     return words.CAUSAL, words.LATER_KEYS, words.BY_CAUSALITY
 
 
-def _effect(looked: Looked, compared: Compared) -> None:
-    """What the change of masks did to what the model gives."""
-    spec, ckpt = compared.before.trace.spec, compared.ckpt
-    if "logits" not in compared.after.trace:
-        text.paragraph(words.GIVES_NO_LOGITS)
-        return
-    if spec.output not in words.OUTPUTS:
-        effects = row_effects(compared.before.trace, compared.after.trace, spec.labels)
-        text.paragraph(_of_label(effects[0].before, effects[0].after, effects[0].change, scored=spec.scoring))
-        return
-    codec = ckpt.codec("target" if spec.has_decoder else "source")
-    names = spec.labels if spec.output == "token class" else codec.names
-    effects = row_effects(compared.before.trace, compared.after.trace, names)
-    rows = words.OUTPUTS[spec.output]
-    text.paragraph(view.effect_in_words(effects, rows))
-    view.effect_button(looked, effects, rows)
-
-
-def _of_label(before: str, after: str, change: float, *, scored: str) -> str:
-    moved = words.largest_change(labels.number(change))
-    if scored == "number":
-        return moved
-    return f"{moved} {words.largest_label(labels.visible(before), labels.visible(after))}"
-
-
-def _rules(found: dict[MaskRule, list[int]], keys: int) -> None:
-    for rule, layers in found.items():
-        text.paragraph(describe_rule(rule, layers, keys))
-
-
-def _question(looked: Looked, layer: int) -> Question:
+def ask(shown: RunView, looked: Looked | None, chosen: Chosen) -> Question:
+    """How many keys are open to the chosen query in the chosen layer."""
+    layer = chosen["layer"]
+    if looked is None:
+        mask = picture_of_mask(shown, chosen).mask
+        row = min(chosen[KINDS[kind_of(shown, chosen)].queries.field], len(mask) - 1)
+        said = words.may_read_after(int(mask[row].sum()), mask.shape[1])
+        return Question(words.asks_in_layer(row, layer), said)
     row, parts = looked.query, looked.parts
     open_, keys = int(parts.changed[row].sum()), parts.changed.shape[1]
     closed = int((parts.own[row] & ~parts.changed[row]).sum())
@@ -158,26 +116,12 @@ def _question(looked: Looked, layer: int) -> Question:
     return Question(words.asks_in_layer(row, layer), words.may_read_after(open_, keys, closed=closed, opened=opened))
 
 
-def _drawn_alone(shown: RunView, kind: KindName, layer: int) -> Question:
-    """The mask of a long text, without any change."""
-    picture = _picture(shown, kind, layer)
-    with st.container(key="masks_picture"):
-        pictures.matrix_of(picture, key="masks_recorded")
-        with st.container(horizontal=True, key="from_cell"):
-            links.link_to("One weight", words.ASKS, kind=kind)
-    with st.container(key="masks_beside_recorded"):
-        _rules(rules(shown.trace, kind), picture.mask.shape[1])
-        text.paragraph(words.too_long(FUSED_FROM))
-    row = min(int(state.selection()[KINDS[kind].queries.field]), len(picture.mask) - 1)
-    open_, keys = int(picture.mask[row].sum()), picture.mask.shape[1]
-    return Question(words.asks_in_layer(row, layer), words.may_read_after(open_, keys))
-
-
-def _picture(shown: RunView, kind: KindName, layer: int) -> Picture:
-    """The weights that the mask leaves equal scores: hatched is closed."""
+def picture_of_mask(shown: RunView, chosen: Chosen) -> Picture:
+    """The weights that the mask of a long text leaves equal scores: hatched is closed."""
+    kind, layer = kind_of(shown, chosen), chosen["layer"]
     mask = recorded_mask(shown.trace, KINDS[kind].site(layer))
     said = words.mask_of_layer(KINDS[kind].words, layer)
-    base = maps.picture(shown, {**state.selection(), "kind": kind, "layer": layer, "heads": "mean", "options": ()})
+    base = maps.picture(shown, {**chosen, "kind": kind, "layer": layer, "heads": "mean", "options": ()})
     axes = (replace(base.rows, writes=None), base.columns)
     return replace(base, values=even_weights(mask, "zero-rows"), mask=mask, axes=axes).with_meta(
         title=capitalised(said),
