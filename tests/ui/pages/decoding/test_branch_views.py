@@ -8,6 +8,7 @@ from page_driver import drawn, words
 from showing import shown_of
 from wording import wording
 
+from viz_transformer import payload
 from viz_transformer.analysis.decoding.branches import compare_runs
 from viz_transformer.running.edits import AblateHead
 from viz_transformer.ui.pages.decoding import branch_views
@@ -135,11 +136,20 @@ def page(text, changes):
     st.session_state["drawn"] = True
 
 
-@pytest.mark.parametrize(("changes", "charts"), [({}, 1), (SLIPS, 2)])
-def test_a_picture_of_attention_is_drawn_where_there_is_something_to_see(changes, charts):
+@pytest.mark.parametrize(("changes", "pictures"), [({}, 0), (SLIPS, 1)])
+def test_a_picture_of_attention_is_drawn_where_there_is_something_to_see(changes, pictures):
     app = drawn(page, "abc", changes)
     assert app.session_state["drawn"]
-    assert len(app.get("plotly_chart")) == charts
+    assert len(app.get("plotly_chart")) == 1
+    maps = [payload.unpack(each.proto.bytes) for each in app.get("bidi_component") if each.proto.bytes]
+    assert len(maps) == pictures
+    for header, arrays in maps:
+        a, b = (shown_of(tiny_checkpoint(**changes), "abc", target=target) for target in ("uvwxyz", "uvwyz"))
+        found = compare_runs(a.run, b.run).variation("cross", 1)
+        assert header["title"] == "Total variation, cross-attention of decoder layer 1"
+        assert arrays["values"] == pytest.approx(found.values, abs=1e-5)
+        assert [each["text"] for each in header["columns"]["tokens"]] == ["<s>", "u", "v", "w"]
+        assert header["bounded"] and header["rows"]["count"] == len(found.values)
 
 
 def test_branches_of_different_texts_are_refused_in_one_sentence():

@@ -7,10 +7,13 @@ import html
 from collections.abc import Callable
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
 from viz_transformer import numerals
+from viz_transformer.analysis.attention.axes import Axis, Texts, numbered
+from viz_transformer.analysis.attention.picture import Meta, Picture
 from viz_transformer.analysis.decoding.branches import (
     DEFINITION,
     ROUNDING,
@@ -22,11 +25,10 @@ from viz_transformer.analysis.decoding.branches import (
 )
 from viz_transformer.figures import labels
 from viz_transformer.figures.branches import branch_curves
-from viz_transformer.figures.tensors import AxisLabels, tensor_heatmap
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.numerals import nth
 from viz_transformer.sentences import capitalised
-from viz_transformer.ui.components.pictures import Asked
+from viz_transformer.ui.components.pictures import matrix
 from viz_transformer.ui.frame import frame, pictures, text
 from viz_transformer.ui.pages.decoding import words
 from viz_transformer.ui.session import state
@@ -149,16 +151,17 @@ def _draw_attention(found: Comparison, a: RunView, b: RunView) -> None:
     """Draw the total variation of the selected attention's heads, and the largest of all with its place."""
     text.paragraph(DEFINITION)
     text.paragraph(" ".join(attention_sentences(found, a)))
-    chosen = _find_selected(found)
-    drawn = found.largest.value > ROUNDING
+    drawn, caption = found.largest.value > ROUNDING, _caption(a, b, words.ATTENTION, rows=True)
     asked = (pictures.table if drawn else pictures.table_button)(
         lambda: variation_table(found, a),
-        note=words.table_note(_caption(a, b, words.ATTENTION, rows=True), DEFINITION),
+        note=words.table_note(caption, DEFINITION),
         name=labels.file_name(a.summary.name, "total-variation"),
         key="branch_variation",
     )
     if drawn:
-        _draw_heatmap(found, chosen, a, asked)
+        picture = variation_picture(_find_selected(found), a, caption)
+        data = picture.pack(height=160 + 34 * len(picture.rows), exact=True, why=())
+        matrix(data, key="branch_variation", on_table=asked)
 
 
 def attention_sentences(found: Comparison, a: RunView) -> list[str]:
@@ -185,23 +188,22 @@ def attention_sentences(found: Comparison, a: RunView) -> list[str]:
     return sentences
 
 
-def _draw_heatmap(found: Comparison, chosen: Variation, a: RunView, asked: Asked | None) -> None:
-    heads, rows = chosen.values.shape
-    figure = tensor_heatmap(
-        chosen.values,
-        AxisLabels(words.HEAD, words.HEADS),
-        AxisLabels(words.ROW, words.ROWS_READ, a.trace.tgt_tokens[:rows], "target"),
-        title=words.variation_title(_site(chosen)),
-        scale="weights",
-        scale_name=words.VARIATION_SCALE,
-        derived=True,
-        theme=frame.theme(),
-        height=160 + 34 * heads,
+def variation_picture(selected: Variation, a: RunView, caption: str) -> Picture:
+    """The total variation of each head of one attention, [H, R], a column for each row that is compared."""
+    heads, rows = selected.values.shape
+    axes = (
+        Axis("", words.HEAD, words.HEADS, None, numbered(heads)),
+        Axis("", words.ROW, words.ROWS_READ, "target", Texts(a.trace.tgt_tokens[:rows])),
     )
-    alt = words.VARIATION_ALT
-    frame.chart(
-        figure, key="branch_variation", alt=alt, rows=a.row_source, size=frame.ChartSize(grows=1.4), on_table=asked
+    meta = Meta(
+        words.variation_title(_site(selected)),
+        caption,
+        labels.file_name(a.summary.name, "total-variation"),
+        unit=words.VARIATION_SCALE,
+        quantity=words.VARIATION,
+        adds_up=False,
     )
+    return Picture(selected.values.astype(np.float32), axes, np.ones((heads, rows), dtype=bool), meta)
 
 
 def variation_table(found: Comparison, a: RunView) -> pd.DataFrame:
