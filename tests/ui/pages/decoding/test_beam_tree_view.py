@@ -26,7 +26,7 @@ WIDTH, STEPS = 3, 8
 def page(width, chosen):
     import streamlit as st
     from builders import tiny_checkpoint
-    from showing import shown_of
+    from showing import put, shown_of
 
     from viz_transformer.running.strategies import Beam, Greedy
     from viz_transformer.ui.frame import frame
@@ -39,11 +39,7 @@ def page(width, chosen):
         st.session_state["started"] = True
     strategy = Beam(width) if width else Greedy()
     shown = shown_of(tiny_checkpoint(seed=1), "abc", strategy=strategy, max_steps=8)
-
-    def go_on(index):
-        st.session_state["went_on"] = index
-
-    beam_tree_view.show_beam_tree(shown, go_on)
+    put(beam_tree_view.draw_tree(shown, state.selection()), shown)
     st.session_state["chosen"] = state.selection()["dec_node"]
     st.session_state["said"] = state.remarks()
 
@@ -125,7 +121,8 @@ def test_a_button_goes_on_from_the_picked_hypothesis_unless_it_has_ended():
     going = next(node for node in tree().nodes if node.token != "</s>" and node.index != tree().answer)
     app = opened(dec_node=going.index)
     app.button(key="beam_tree_continue").click().run()
-    assert app.session_state["went_on"] == going.index
+    (branch,) = app.session_state["selection"]["branches"]
+    assert tree().ids(tree().answer)[: branch.step] + branch.ids == tree().ids(going.index)
     siblings = sum(node.step == going.step for node in tree().nodes)
     assert f"{going.rank + 1} of {siblings}, " in words(app)
     ended = next(node for node in tree().nodes if node.token == "</s>")

@@ -17,13 +17,6 @@ from viz_transformer.ui.session import state
 SLIPS = {"pad_to": 20, "max_target": 20, "merge": "raw-reshape", "mask_fill": "added-1e9"}
 
 
-@pytest.fixture
-def selected(monkeypatch):
-    chosen = {**state.DEFAULTS}
-    monkeypatch.setattr(state, "selection", lambda: chosen)
-    return chosen
-
-
 def pair(ckpt=None, **how):
     ckpt = ckpt or tiny_checkpoint()
     return shown_of(ckpt, "abc", target="uvwxyz"), shown_of(ckpt, "abc", branch="<other>", target="uvwyz", **how)
@@ -91,48 +84,49 @@ def test_the_table_of_attention_has_every_row_of_every_head():
     assert table.loc[("cross-attention", 1, 2)].tolist() == found.variation("cross", 1).values[2].tolist()
 
 
-def test_attention_that_is_alike_is_said_to_be(selected):
+def test_attention_that_is_alike_is_said_to_be():
     a, b = pair()
-    said = " ".join(branch_views.attention_sentences(compare_runs(a.run, b.run), a))
+    said = " ".join(branch_views.attention_sentences(compare_runs(a.run, b.run), a, state.DEFAULTS))
     assert "exactly the same weights" in said or "float32 rounding" in said
     assert wording("no_row_sees_the_tokens_behind_it") in said
 
 
-def test_the_largest_of_all_and_the_selected_head_are_said(selected):
+def test_the_largest_of_all_and_the_selected_head_are_said():
     ckpt = tiny_checkpoint()
     a = shown_of(ckpt, "abc", target="uvwx")
     b = shown_of(ckpt, "abc", target="uvwx", edits=[AblateHead("decoder.0.self", head=1)])
     found = compare_runs(a.run, b.run)
-    selected.update(kind="decoder", layer=2, heads=(3,))
-    said = " ".join(branch_views.attention_sentences(found, a))
+    selected = {**state.DEFAULTS, "kind": "decoder", "layer": 2, "heads": (3,)}
+    said = " ".join(branch_views.attention_sentences(found, a, selected))
     largest, own = found.largest, found.variation("decoder", 2).values[3]
     site = "cross-attention" if largest.kind == "cross" else "self-attention"
     assert wording("largest_change_of_rows", 0, 4, f"{largest.value:.4f}", site, largest.layer) in said
     assert wording("largest_and_mean_change_of_a_head", 2, 3, f"{own.max():.4f}", f"{own.mean():.4f}") in said
-    selected.update(kind="encoder", layer=0, heads="mean")
-    said = " ".join(branch_views.attention_sentences(found, a))
+    selected |= {"kind": "encoder", "layer": 0, "heads": "mean"}
+    said = " ".join(branch_views.attention_sentences(found, a, selected))
     assert wording("cross_attention_of_all_heads", 0) in said and "they read the same source" in said
 
 
-def test_a_model_that_is_not_causal_says_so(selected):
+def test_a_model_that_is_not_causal_says_so():
     a, b = pair(tiny_checkpoint(**SLIPS))
-    said = " ".join(branch_views.attention_sentences(compare_runs(a.run, b.run), a))
+    said = " ".join(branch_views.attention_sentences(compare_runs(a.run, b.run), a, state.DEFAULTS))
     assert wording("those_of_each_branchs_last_pass") in said
 
 
 def page(text, changes):
     import streamlit as st
     from builders import tiny_checkpoint
-    from showing import shown_of
+    from showing import put, shown_of
 
     from viz_transformer.ui.frame import frame
-    from viz_transformer.ui.pages.decoding.branch_views import comparison
+    from viz_transformer.ui.pages.decoding.branch_views import draw_comparison
     from viz_transformer.ui.session import state
 
     frame.start_page()
     state.clamp(layer=1)
     ckpt = tiny_checkpoint(**changes)
-    comparison(shown_of(ckpt, text, target="uvwxyz"), shown_of(ckpt, "abc", target="uvwyz"))
+    a, b = shown_of(ckpt, text, target="uvwxyz"), shown_of(ckpt, "abc", target="uvwyz")
+    put(draw_comparison(a, b, state.selection()), a)
     st.session_state["drawn"] = True
 
 

@@ -13,7 +13,6 @@ from wording import wording
 from viz_transformer.analysis.decoding.caching import UncachedDifference, cache_of_run, uncached_difference
 from viz_transformer.running.strategies import Beam
 from viz_transformer.ui.pages.decoding import cache_view, words
-from viz_transformer.ui.session import state
 
 
 @pytest.fixture(scope="module")
@@ -106,10 +105,9 @@ def test_the_table_has_every_number_of_every_step(shown):
             assert sum(row[f"{name}: {part}"] for part in words.WORK_PARTS.values()) == work.total
 
 
-@pytest.mark.parametrize(("row", "step"), [(0, 0), (3, 3), (99, 5), (None, 0)])
-def test_the_selected_row_says_which_step(monkeypatch, shown, row, step):
-    monkeypatch.setattr(state, "selection", lambda: {**state.DEFAULTS, "t": row})
-    assert cache_view.selected_step(shown.run) == step
+@pytest.mark.parametrize(("row", "step"), [(0, 0), (3, 3), (99, 5)])
+def test_the_selected_row_says_which_step(shown, row, step):
+    assert cache_view.selected_step(shown.run, row) == step
 
 
 def test_what_is_without_a_cache_is_said_with_its_place(shown):
@@ -126,16 +124,16 @@ def test_what_is_without_a_cache_is_said_with_its_place(shown):
 
 def page(kind):
     from builders import tiny_checkpoint
-    from showing import shown_of
+    from showing import put, shown_of
 
     from viz_transformer.ui.frame import frame
     from viz_transformer.ui.pages.decoding import cache_view
     from viz_transformer.ui.session import state
 
     frame.start_page()
-    state.clamp(t=2)
     changes = {"merge": "raw-reshape"} if kind == "leaky" else {}
-    cache_view.show_cache(shown_of(tiny_checkpoint(**changes), "abc", max_steps=5))
+    shown = shown_of(tiny_checkpoint(**changes), "abc", max_steps=5)
+    put(cache_view.draw_cache(shown, {**state.DEFAULTS, "t": 2}), shown)
 
 
 def test_whole_passes_are_run_when_they_are_asked_for_and_stay():

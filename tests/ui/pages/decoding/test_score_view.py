@@ -129,21 +129,16 @@ def test_the_other_column_is_named_after_what_it_is():
 
 
 def page(target):
-    import streamlit as st
     from builders import tiny_checkpoint
-    from showing import shown_of
+    from showing import put, shown_of
 
     from viz_transformer.ui.frame import frame
     from viz_transformer.ui.pages.decoding import score_view
 
     frame.start_page()
     ckpt = tiny_checkpoint()
-    scored = shown_of(ckpt, "abc", target) if target is not None else None
-
-    def went(step):
-        st.session_state["went"] = step
-
-    score_view.show_score(shown_of(ckpt, "abc", max_steps=5), scored, went)
+    shown, scored = shown_of(ckpt, "abc", max_steps=5), shown_of(ckpt, "abc", target) if target is not None else None
+    put([score_view.draw_score(shown, scored)], shown)
 
 
 def test_one_can_go_on_from_any_step_behind_the_first():
@@ -155,7 +150,10 @@ def test_one_can_go_on_from_any_step_behind_the_first():
     box.select(3).run()
     assert app.button(key="score_continue_button").label == "Continue from step 4"
     app.button(key="score_continue_button").click().run()
-    assert app.session_state["went"] == 3
+    (branch,) = app.session_state["selection"]["branches"]
+    written = [step.token_id for step in decode(tiny_checkpoint(), "abc", max_steps=5).steps]
+    typed = [step.token_id for step in decode(tiny_checkpoint(), "abc", target="zxyu").steps]
+    assert [*written[: branch.step], *branch.ids] == typed[:3]
 
 
 def test_without_a_text_the_models_own_answer_is_scored():

@@ -1,13 +1,14 @@
-"""The tree of a beam search on a page: the tree, the hypothesis chosen in it, and the best ones as a list."""
+"""The tab of the beam tree: the tree, the hypothesis chosen in it, and the best ones as a list."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Literal
 
 import pandas as pd
-import streamlit as st
 
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.beam_tree import beam_tree_payload
@@ -15,8 +16,23 @@ from viz_transformer.numerals import nth
 from viz_transformer.running.beam_tree import BeamTree, Hypothesis
 from viz_transformer.running.decoding import Run, follow
 from viz_transformer.ui.components.pictures import beam_tree
-from viz_transformer.ui.frame import maps, pictures, text
+from viz_transformer.ui.frame import maps, text
+from viz_transformer.ui.frame.drawn import (
+    Button,
+    Columns,
+    Component,
+    Drawn,
+    Group,
+    Heading,
+    Map,
+    Markup,
+    Numbers,
+    Table,
+    Text,
+)
+from viz_transformer.ui.frame.page import Chosen
 from viz_transformer.ui.pages.decoding import words
+from viz_transformer.ui.pages.decoding.branch_list import grow_from
 from viz_transformer.ui.pages.decoding.fields import FIELDS
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.memoize import memoize
@@ -26,36 +42,28 @@ MAX_LISTED, MAX_PARTS, LONGEST = 10, 24, 300
 SHARED, LISTED = 40, 120
 
 
-def show_beam_tree(shown: RunView, on_continue: Callable[[int], None], site: Callable[[], None] = lambda: None) -> None:
-    """Draw the tree of the run, its best hypotheses, and the picked one with its attention.
-
-    on_continue: called with a hypothesis's index by its button. site: draws the controls of the attention.
-    """
+def draw_tree(shown: RunView, chosen: Chosen, site: Sequence[Drawn] = ()) -> Iterator[Drawn]:
+    """The tree of the run, its best hypotheses, and the picked one with its attention. site: the controls of that."""
     tree = shown.run.tree
     if tree is None:
-        text.paragraph(words.NO_TREE)
+        yield Text(said=words.NO_TREE)
         return
     picked = tree.nodes[_find_picked(tree)]
     answer = tree.nodes[tree.answer]
-    text.paragraph(f"{tree.beam.formula()}.", style="vt-note vt-beam-formula")
+    yield Text(said=f"{tree.beam.formula()}.", style="vt-note vt-beam-formula")
     score = words.answer_score(_score_in_parts(tree, answer), answer.length)
-    text.paragraph(score, lead=words.ANSWER_SCORE, style="vt-beam-sum")
-    asked = pictures.table(
-        lambda: table(shown, tree),
+    yield Text(said=score, lead=words.ANSWER_SCORE, style="vt-beam-sum")
+    numbers = Numbers(
+        frame=lambda: table(shown, tree),
         note=words.table_note(shown.caption(words.BEAM_TREE), words.TREE_NOTE),
         name=labels.file_name(shown.summary.name, "beam-tree"),
-        key="beam_tree_picture",
     )
-    with st.container(key="beam_tree"):
-        beam_tree(_pack_tree(shown), key="beam_tree_picture", on_table=asked)
-    left, right = st.columns([5, 4], gap="medium")
-    with left, st.container(key="beam_tree_hypothesis"):
-        _draw_hypothesis(shown, tree, picked, on_continue)
-    with right, st.container(key="beam_tree_best"):
-        _draw_best(shown, tree, picked)
-    with st.container(key="beam_tree_attention"):
-        site()
-        _draw_attention(shown, tree, picked)
+    drawn = Component(draw=beam_tree, data=_pack_tree(shown), key="beam_tree_picture", numbers=numbers)
+    yield Group(parts=[drawn], key="beam_tree")
+    left = Group(parts=[*_draw_hypothesis(shown, tree, picked)], key="beam_tree_hypothesis")
+    right = Group(parts=[*_draw_best(shown, tree, picked)], key="beam_tree_best")
+    yield Columns(parts=([left], [right]), widths=(5, 4))
+    yield Group(parts=[*site, *_draw_attention(shown, chosen, tree, picked)], key="beam_tree_attention")
 
 
 def table(shown: RunView, tree: BeamTree) -> pd.DataFrame:
@@ -121,31 +129,28 @@ def _text(shown: RunView, tree: BeamTree, node: Hypothesis) -> str:
     return labels.sentence(codec.decode(tree.ids(node.index)))
 
 
-def _draw_hypothesis(shown: RunView, tree: BeamTree, node: Hypothesis, on_continue: Callable[[int], None]) -> None:
-    """Draw the picked hypothesis: its tokens, its score in parts, why it ended, and the button that continues from
-    it."""
+def _draw_hypothesis(shown: RunView, tree: BeamTree, node: Hypothesis) -> Iterator[Drawn]:
+    """The picked hypothesis: its tokens, its score in parts, why it ended, and the button that continues from it."""
     what = words.THE_ANSWER if node.index == tree.answer else node.fate
-    text.section(words.hypothesis_heading(node.index, node.step, what))
-    written = _text(shown, tree, node)
-    text.paragraph(labels.shorten(written, LONGEST), style="vt-gold vt-gold-target")
-    text.paragraph(tree.why(node.index))
+    yield Heading(said=words.hypothesis_heading(node.index, node.step, what))
+    yield Text(said=labels.shorten(_text(shown, tree, node), LONGEST), style="vt-gold vt-gold-target")
+    yield Text(said=tree.why(node.index))
     of_step = len([each for each in tree.nodes if each.step == node.step])
-    text.definitions(
-        [
-            (words.LOG_PROBABILITY, _write_sum(tree.path(node.index))),
-            (words.LENGTH, str(node.length)),
-            (words.SCORE, _score_in_parts(tree, node)),
-            (words.RANK_IN_STEP, words.rank_in_step(node.rank, of_step, node.kept)),
-        ]
+    rows = (
+        (words.LOG_PROBABILITY, _write_sum(tree.path(node.index))),
+        (words.LENGTH, str(node.length)),
+        (words.SCORE, _score_in_parts(tree, node)),
+        (words.RANK_IN_STEP, words.rank_in_step(node.rank, of_step, node.kept)),
     )
+    yield Table(head=(), rows=rows, style="vt-definitions vt-mono")
     ended = node.token_id in shown.ckpt.codec("target").ends
-    st.button(
-        words.CONTINUE,
+    yield Button(
+        label=words.CONTINUE,
         key="beam_tree_continue",
-        on_click=on_continue,
-        args=(node.index,),
-        disabled=ended,
+        does=partial(grow_from, shown, tree.ids(node.index), words.FROM_TREE),
         help=words.CONTINUE_ENDED if ended else words.CONTINUE_HELP,
+        disabled=ended,
+        kind="secondary",
     )
 
 
@@ -161,33 +166,34 @@ def _write_sum(path: Sequence[Hypothesis]) -> str:
     return words.sum_of(parts, words.log_probability(path[-1].total, 4))
 
 
-def _draw_best(shown: RunView, tree: BeamTree, picked: Hypothesis) -> None:
-    """Draw the list of finished hypotheses, best first, or of running ones if none has finished; a button picks one."""
+def _draw_best(shown: RunView, tree: BeamTree, picked: Hypothesis) -> Iterator[Drawn]:
+    """The list of finished hypotheses, best first, or of running ones if none has finished; a button picks one."""
     counted = any(node.fate == "cut off" for node in tree.finished)
     finished = words.COUNTED_FINISHED if counted else words.FINISHED
-    text.section(finished if tree.finished else words.NONE_FINISHED)
+    yield Heading(said=finished if tree.finished else words.NONE_FINISHED)
     going = [node for node in tree.nodes if node.fate == "stopped"]
     found = tree.finished or sorted(going, key=lambda node: node.score, reverse=True)
-    head = "".join(f"<span>{html.escape(name)}</span>" for name in (words.LOG_P, words.LENGTH, words.SCORE))
-    st.html(f'<div class="vt-best vt-best-head">{head}</div>')
+    yield _draw_line((words.LOG_P, words.LENGTH, words.SCORE), "vt-best vt-best-head", "stretch")
     listed = found[:MAX_LISTED]
-    for rank, (node, written) in enumerate(
-        zip(listed, _drop_common_beginning([_text(shown, tree, n) for n in listed]), strict=True)
-    ):
+    texts = _drop_common_beginning([_text(shown, tree, node) for node in listed])
+    for rank, (node, written) in enumerate(zip(listed, texts, strict=True)):
+        pick = Button(
+            label=text.literal(f"{nth(rank)}  {labels.shorten(written, LISTED)}"),
+            key=f"beam_best_pick_{rank}",
+            fields={"dec_node": node.index},
+            width="stretch",
+        )
+        numbers = (words.log_probability(node.total), str(node.length), words.log_probability(node.score, 4))
         mark = "_picked" if node.index == picked.index else ""
-        with st.container(key=f"beam_best{mark}_{rank}", horizontal=True, vertical_alignment="center", gap="small"):
-            st.button(
-                text.literal(f"{nth(rank)}  {labels.shorten(written, LISTED)}"),
-                key=f"beam_best_pick_{rank}",
-                type="tertiary",
-                width="stretch",
-                on_click=lambda index=node.index: state.select(dec_node=index),
-            )
-            numbers = (words.log_probability(node.total), str(node.length), words.log_probability(node.score, 4))
-            cells = "".join(f"<span>{html.escape(number)}</span>" for number in numbers)
-            st.html(f'<div class="vt-best">{cells}</div>', width="content")
+        parts = (pick, _draw_line(numbers, "vt-best", "content"))
+        yield Group(parts=parts, key=f"beam_best{mark}_{rank}", aligned="center")
     if len(found) > MAX_LISTED:
-        text.paragraph(words.more_in_table(len(found) - MAX_LISTED))
+        yield Text(said=words.more_in_table(len(found) - MAX_LISTED))
+
+
+def _draw_line(cells: Sequence[str], style: str, width: Literal["content", "stretch"]) -> Markup:
+    said = "".join(f"<span>{html.escape(each)}</span>" for each in cells)
+    return Markup(html=text.Html(f'<div class="{style}">{said}</div>'), width=width)
 
 
 def _drop_common_beginning(texts: Sequence[str]) -> list[str]:
@@ -199,25 +205,23 @@ def _drop_common_beginning(texts: Sequence[str]) -> list[str]:
     return [f"…{each[cut:]}" if cut else each for each in texts]
 
 
-def _draw_attention(shown: RunView, tree: BeamTree, node: Hypothesis) -> None:
-    """Draw the selected map of a run that writes the picked hypothesis."""
+def _draw_attention(shown: RunView, chosen: Chosen, tree: BeamTree, node: Hypothesis) -> Iterator[Drawn]:
+    """The selected map of a run that writes the picked hypothesis."""
     run = shown.run
     try:
         if node.index != tree.answer:
             run = _force_answer(shown, tree.ids(node.index))
-        drawn = maps.picture(replace(shown, run=run), state.selection())
+        drawn = maps.picture(replace(shown, run=run), chosen)
     except ValueError as error:
-        text.paragraph(f"{error}.", tone="bad")
+        yield Text(said=f"{error}.", tone="bad")
         return
-    text.section(words.attention_heading(node.index))
-    pictures.matrix_of(
-        drawn.with_meta(
-            title=words.title_of_hypothesis(drawn.meta.title, node.index),
-            caption=words.caption_of_hypothesis(drawn.meta.caption, node.index),
-            name=labels.file_name(drawn.meta.name, words.hypothesis(node.index)),
-        ),
-        key="beam_tree_matrix",
+    yield Heading(said=words.attention_heading(node.index))
+    drawn = drawn.with_meta(
+        title=words.title_of_hypothesis(drawn.meta.title, node.index),
+        caption=words.caption_of_hypothesis(drawn.meta.caption, node.index),
+        name=labels.file_name(drawn.meta.name, words.hypothesis(node.index)),
     )
+    yield Map(picture=drawn, key="beam_tree_matrix")
 
 
 @memoize(16)

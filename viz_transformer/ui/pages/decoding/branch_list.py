@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -12,9 +13,12 @@ from viz_transformer.figures import labels
 from viz_transformer.numerals import significant
 from viz_transformer.running.forks import unsure
 from viz_transformer.ui.frame import text
+from viz_transformer.ui.frame.drawn import Button, Drawn, Group, Heading, Text, Widget
+from viz_transformer.ui.frame.frame import Runs
+from viz_transformer.ui.frame.page import Chosen
 from viz_transformer.ui.pages.decoding import words
-from viz_transformer.ui.pages.decoding.branch_views import comparison
-from viz_transformer.ui.session import branches, cached, state
+from viz_transformer.ui.pages.decoding.branch_views import draw_comparison
+from viz_transformer.ui.session import branches, cached
 from viz_transformer.ui.session.generation_config import LONGEST_NAME, Branch
 from viz_transformer.ui.session.runs import ProgressBar, RunView
 from viz_transformer.ui.session.waiting import waiting
@@ -22,55 +26,70 @@ from viz_transformer.ui.session.waiting import waiting
 SHORT = 90
 
 
-def show_branches(shown: RunView, site: Callable[[], None] = lambda: None) -> None:
-    """Draw the tree of branches, the controls for a new one, and the chosen branch compared with another.
+def draw_branches(shown: RunView, chosen: Chosen, site: Sequence[Drawn] = ()) -> Iterator[Drawn]:
+    """The tree of branches, the controls for a new one, and the chosen branch compared with another.
 
-    site: draws the controls of the attention that is compared.
+    site: the controls of the attention that is compared.
     """
-    chosen = state.SHARED.now()
-    grown: tuple[Branch, ...] = chosen.branches
+    grown: tuple[Branch, ...] = chosen["branches"]
     with waiting(words.WRITING_BRANCHES, st.empty()):
-        found = {number: _find_run(shown, number) for number in range(len(grown) + 1)}
-    with st.container(key="branch_rows"):
-        for number in _sort_branches(grown):
-            _draw_row(number, found[number], grown)
-        _draw_name_box(grown)
-    _draw_fork(shown)
+        found = {number: _find_run(shown, chosen, number) for number in range(len(grown) + 1)}
+    rows: list[Drawn] = [_draw_row(number, found[number], chosen) for number in _sort_branches(grown)]
+    yield Group(parts=[*rows, Widget(put=partial(_put_name_box, grown, chosen["branch"]))], key="branch_rows")
+    yield Widget(put=partial(_put_fork, shown))
     if not grown:
-        text.paragraph(words.NO_BRANCHES)
+        yield Text(said=words.NO_BRANCHES)
         return
-    other = chosen.branch_b
-    if other is None or other == chosen.branch:
-        text.paragraph(words.COMPARE_TWO)
+    other = chosen["branch_b"]
+    if other is None or other == chosen["branch"]:
+        yield Text(said=words.COMPARE_TWO)
         return
-    a, b = (found[number] for number in (chosen.branch, other))
+    a, b = (found[number] for number in (chosen["branch"], other))
     if isinstance(a, RunView) and isinstance(b, RunView):
-        names = [branches.name(grown, number) for number in (chosen.branch, other)]
-        text.section(words.side_by_side(*names))
-        comparison(a, b, site)
+        names = [branches.name(grown, number) for number in (chosen["branch"], other)]
+        yield Heading(said=words.side_by_side(*names))
+        yield from draw_comparison(a, b, chosen, site)
 
 
-def here(shown: RunView) -> None:
-    """Draw the chosen branch beside its steps: its answer, its comparison, and the way back."""
-    chosen = state.SHARED.now()
-    if not chosen.branch:
+def draw_branch(both: Runs, chosen: Chosen) -> Iterator[Drawn]:
+    """The chosen branch beside its steps: its answer, its comparison, and the way back."""
+    number = chosen["branch"]
+    if not number or both.main is not both.a:
         return
-    branch = chosen.branches[chosen.branch - 1]
-    other = chosen.branch_b if chosen.branch_b not in (None, chosen.branch) else 0
-    against = branches.name(chosen.branches, other)
-    with st.container(horizontal=True, key="branch_here", vertical_alignment="center"):
-        written = labels.sentence(shown.run.text) or words.NOTHING
-        text.paragraph(written, style="vt-branch", lead=words.branch_begins(labels.isolate(branch.name), branch.step))
-        st.button(
-            words.COMPARE_WITH_ANSWER if other == 0 else words.compare_with(text.literal(against)),
-            key="branch_here_compare",
-            on_click=state.select,
-            kwargs={"branch_b": other, "dec_tab": "branches"},
-        )
-        st.button(words.CLOSE, key="branch_here_close", on_click=branches.close, args=(chosen.branch,))
+    branch = chosen["branches"][number - 1]
+    other = chosen["branch_b"] if chosen["branch_b"] not in (None, number) else 0
+    compare = words.COMPARE_WITH_ANSWER
+    if other:
+        compare = words.compare_with(text.literal(branches.name(chosen["branches"], other)))
+    said, begins = labels.sentence(both.a.run.text) or words.NOTHING, labels.isolate(branch.name)
+    compared = {"branch_b": other, "dec_tab": "branches"}
+    parts = (
+        Text(said=said, style="vt-branch", lead=words.branch_begins(begins, branch.step)),
+        Button(label=compare, key="branch_here_compare", fields=compared, kind="secondary"),
+        Button(label=words.CLOSE, key="branch_here_close", does=partial(branches.close, number), kind="secondary"),
+    )
+    yield Group(parts=parts, key="branch_here", aligned="center")
 
 
-def _draw_fork(shown: RunView) -> None:
+def take(shown: RunView, step: int, token_id: int) -> None:
+    """Add a branch with another token at a step, named after the token."""
+    if step >= len(shown.run.steps):
+        return
+    written = shown.run.steps[step]
+    if token_id < len(written.vocabulary) and token_id != written.token_id:
+        branches.grow(step, (token_id,), written.vocabulary[token_id], first_row=step_row(shown.run, 0))
+
+
+def grow_from(shown: RunView, ids: Sequence[int], called: str) -> None:
+    """Add a branch that begins with these ids; it leaves the answer where the two first differ."""
+    written = [each.token_id for each in shown.run.steps]
+    same = next((place for place, pair in enumerate(zip(ids, written, strict=False)) if pair[0] != pair[1]), None)
+    if same is None:
+        same = max(0, min(len(ids), len(written)) - 1)
+    branches.grow(same, ids[same:], called, first_row=step_row(shown.run, 0))
+
+
+def _put_fork(shown: RunView) -> None:
     """Draw the button for a branch at the first step where the model is unsure, with its second choice."""
     with st.container(horizontal=True, key="branch_fork", vertical_alignment="bottom"):
         below = st.number_input(
@@ -94,13 +113,13 @@ def _draw_fork(shown: RunView) -> None:
         text.paragraph(words.fork_shares(share, written, instead))
 
 
-def _find_run(shown: RunView, number: int) -> RunView | str:
+def _find_run(shown: RunView, chosen: Chosen, number: int) -> RunView | str:
     """The run of a branch, or a sentence on why there is none.
 
     There is no stop button: the page is complete, and any choice on it ends the wait."""
     watched = ProgressBar(stoppable=False)
     try:
-        how = branches.how_of(shown.summary, state.selection(), number, progress=watched)
+        how = branches.how_of(shown.summary, chosen, number, progress=watched)
         run = cached.run(shown.summary, shown.text, how=how, progress=watched)
     except ValueError as error:
         return str(error)
@@ -121,45 +140,51 @@ def _depth(grown: tuple[Branch, ...], number: int) -> int:
     return 0 if number == 0 else 1 + _depth(grown, grown[number - 1].parent)
 
 
-def _draw_row(number: int, found: RunView | str, grown: tuple[Branch, ...]) -> None:
-    """Draw one branch: where it left its parent, its answer, and its buttons."""
-    chosen = state.SHARED.now()
-    called, depth = branches.name(grown, number), _depth(grown, number)
-    looked_at = number == chosen.branch
-    with st.container(key=f"branch_{number}", horizontal=True, vertical_alignment="center"):
-        with st.container(key=f"branch_words_{number}"):
-            if isinstance(found, str):
-                text.paragraph(f"{found}.", tone="bad")
-            else:
-                begins = None if number == 0 else grown[number - 1].step
-                written = labels.shorten(labels.sentence(found.run.text) if found.run.text else words.NOTHING, SHORT)
-                log_prob, count = words.log_probability(found.run.log_prob), len(found.run.steps)
-                said = words.branch_says(begins, written, log_prob, count)
-                style = "vt-branch vt-branch-shown" if looked_at else "vt-branch"
-                lead = f"{'    ' * max(0, depth - 1)}{'└ ' if depth else ''}{called}  "
-                text.paragraph(said, style=style, lead=lead)
-        # Neither is switched off, or drawn as another one, by being pressed: it would lose the keyboard's focus.
-        word = words.SHOWN if looked_at else words.SHOW
-        st.button(word, key=f"branch_show_{number}", on_click=branches.look_at, args=(number,))
-        compared = number == chosen.branch_b and not looked_at
-        st.button(
-            words.COMPARED if compared else words.COMPARE,
+def _draw_row(number: int, found: RunView | str, chosen: Chosen) -> Group:
+    """One branch: where it left its parent, its answer, and its buttons."""
+    grown: tuple[Branch, ...] = chosen["branches"]
+    depth, looked_at = _depth(grown, number), number == chosen["branch"]
+    if isinstance(found, str):
+        said = Text(said=f"{found}.", tone="bad")
+    else:
+        begins = None if number == 0 else grown[number - 1].step
+        written = labels.shorten(labels.sentence(found.run.text) if found.run.text else words.NOTHING, SHORT)
+        log_prob, count = words.log_probability(found.run.log_prob), len(found.run.steps)
+        said = Text(
+            said=words.branch_says(begins, written, log_prob, count),
+            style="vt-branch vt-branch-shown" if looked_at else "vt-branch",
+            lead=f"{'    ' * max(0, depth - 1)}{'└ ' if depth else ''}{branches.name(grown, number)}  ",
+        )
+    compared = number == chosen["branch_b"] and not looked_at
+    # Neither is switched off, or drawn as another one, by being pressed: it would lose the keyboard's focus.
+    parts = (
+        Group(parts=[said], key=f"branch_words_{number}"),
+        Button(
+            label=words.SHOWN if looked_at else words.SHOW,
+            key=f"branch_show_{number}",
+            does=partial(branches.look_at, number),
+            kind="secondary",
+        ),
+        Button(
+            label=words.COMPARED if compared else words.COMPARE,
             key=f"branch_compare_{number}",
+            fields={"branch_b": number},
             disabled=looked_at,
-            on_click=lambda: state.select(branch_b=number),
-        )
-        st.button(
-            words.CLOSE,
+            kind="secondary",
+        ),
+        Button(
+            label=words.CLOSE,
             key=f"branch_close_{number}",
+            does=partial(branches.close, number),
             disabled=number == 0,
-            on_click=branches.close,
-            args=(number,),
-        )
+            kind="secondary",
+        ),
+    )
+    return Group(parts=parts, key=f"branch_{number}", aligned="center")
 
 
-def _draw_name_box(grown: tuple[Branch, ...]) -> None:
+def _put_name_box(grown: tuple[Branch, ...], number: int) -> None:
     """Draw the box for the chosen branch's name; the strategy's own answer keeps its name."""
-    number = state.SHARED.now().branch
     if not number:
         return
     key = f"branch_name_{number}"

@@ -4,12 +4,11 @@ common part."""
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 
 from viz_transformer import numerals
 from viz_transformer.analysis.attention.axes import Axis, Texts, numbered
@@ -29,40 +28,42 @@ from viz_transformer.model.kinds import KINDS
 from viz_transformer.numerals import nth
 from viz_transformer.sentences import capitalised
 from viz_transformer.ui.components.pictures import matrix
-from viz_transformer.ui.frame import frame, pictures, text
+from viz_transformer.ui.frame import frame, text
+from viz_transformer.ui.frame.drawn import Chart, Component, Drawn, Group, Heading, Markup, Numbers, TableButton, Text
+from viz_transformer.ui.frame.page import Chosen
 from viz_transformer.ui.pages.decoding import words
-from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import RunView
 
-Letter = Literal["A", "B"]
 LONGEST = 24
 
 
-def comparison(a: RunView, b: RunView, site: Callable[[], None] = lambda: None) -> None:
-    """Draw the comparison of the first run as A and the second as B, or a sentence if they cannot be compared."""
+def draw_comparison(a: RunView, b: RunView, chosen: Chosen, site: Sequence[Drawn] = ()) -> Iterator[Drawn]:
+    """The comparison of the first run as A and the second as B, or a sentence if they cannot be compared.
+
+    site: the controls of the attention.
+    """
     try:
         found = compare_runs(a.run, b.run)
     except ValueError as error:
-        text.paragraph(f"{capitalised(error)}.", tone="bad")
+        yield Text(said=f"{capitalised(error)}.", tone="bad")
         return
-    with st.container(key="branch_comparison"):
-        st.html(answers_html(found, a, b))
-        text.paragraph(" ".join(comparison_sentences(found, a, b)))
-        _draw_curves(found, a, b)
-        text.section(words.PREFIX_ATTENTION)
-        site()
-        _draw_attention(found, a, b)
-
-
-def words_of(shown: RunView, letter: Letter) -> str:
-    """The name of a branch in a comparison: "A, answer"."""
-    return f"{letter}, {shown.how.branch or words.ANSWER}"
+    parts = (
+        Markup(html=answers_html(found, a, b)),
+        Text(said=" ".join(comparison_sentences(found, a, b))),
+        _draw_curves(found, a, b),
+        Heading(said=words.PREFIX_ATTENTION),
+        *site,
+        Text(said=DEFINITION),
+        Text(said=" ".join(attention_sentences(found, a, chosen))),
+        _draw_variation(found, a, b, chosen),
+    )
+    yield Group(parts=parts, key="branch_comparison")
 
 
 # --- the answers
 
 
-def answers_html(found: Comparison, a: RunView, b: RunView) -> str:
+def answers_html(found: Comparison, a: RunView, b: RunView) -> text.Html:
     """Both answers token by token with their totals, as HTML; tokens of one of them only are underlined."""
     rows = []
     for letter, shown in (("A", a), ("B", b)):
@@ -107,22 +108,26 @@ def _writes(shown: RunView, index: int) -> str:
 # --- the curves
 
 
-def _draw_curves(found: Comparison, a: RunView, b: RunView) -> None:
-    figure = branch_curves(
-        (a.run.tokens, found.log_probs[0].tolist()),
-        (b.run.tokens, found.log_probs[1].tolist()),
-        title=words.CURVES_TITLE,
-        parted=found.first_difference,
-        names=(words_of(a, "A"), words_of(b, "B")),
-        theme=frame.theme(),
-    )
-    asked = pictures.table(
-        lambda: curve_table(found, a, b),
+def _draw_curves(found: Comparison, a: RunView, b: RunView) -> Chart:
+    numbers = Numbers(
+        frame=lambda: curve_table(found, a, b),
         note=words.table_note(_caption(a, b, words.CURVES), words.CURVES_NOTE),
         name=labels.file_name(a.summary.name, "branches"),
-        key="branch_curves",
     )
-    frame.chart(figure, key="branch_curves", alt=words.CURVES_ALT, size=frame.ChartSize(grows=1.4), on_table=asked)
+    return Chart(
+        figure=lambda theme: branch_curves(
+            (a.run.tokens, found.log_probs[0].tolist()),
+            (b.run.tokens, found.log_probs[1].tolist()),
+            title=words.CURVES_TITLE,
+            parted=found.first_difference,
+            names=(f"A, {a.how.branch or words.ANSWER}", f"B, {b.how.branch or words.ANSWER}"),
+            theme=theme,
+        ),
+        alt=words.CURVES_ALT,
+        numbers=numbers,
+        key="branch_curves",
+        size=frame.ChartSize(grows=1.4),
+    )
 
 
 def curve_table(found: Comparison, a: RunView, b: RunView) -> pd.DataFrame:
@@ -147,45 +152,18 @@ def curve_table(found: Comparison, a: RunView, b: RunView) -> pd.DataFrame:
 # --- attention
 
 
-def _draw_attention(found: Comparison, a: RunView, b: RunView) -> None:
-    """Draw the total variation of the selected attention's heads, and the largest of all with its place."""
-    text.paragraph(DEFINITION)
-    text.paragraph(" ".join(attention_sentences(found, a)))
-    drawn, caption = found.largest.value > ROUNDING, _caption(a, b, words.ATTENTION, rows=True)
-    asked = (pictures.table if drawn else pictures.table_button)(
-        lambda: variation_table(found, a),
-        note=words.table_note(caption, DEFINITION),
+def _draw_variation(found: Comparison, a: RunView, b: RunView, chosen: Chosen) -> Component | TableButton:
+    """The total variation of the selected attention's heads; its table alone where there is nothing but rounding."""
+    numbers = Numbers(
+        frame=lambda: variation_table(found, a),
+        note=words.table_note(_caption(a, b, words.ATTENTION, rows=True), DEFINITION),
         name=labels.file_name(a.summary.name, "total-variation"),
-        key="branch_variation",
     )
-    if drawn:
-        picture = variation_picture(_find_selected(found), a, caption)
-        data = picture.pack(height=160 + 34 * len(picture.rows), exact=True, why=())
-        matrix(data, key="branch_variation", on_table=asked)
-
-
-def attention_sentences(found: Comparison, a: RunView) -> list[str]:
-    """Sentences on the largest variation, the selected one, and the reason for them."""
-    last = found.rows - 1
-    largest, chosen = found.largest, _find_selected(found)
-    sentences = []
-    if largest.value == 0:
-        sentences.append(words.same_attention(last))
-    else:
-        token = labels.isolate(labels.visible(a.trace.tgt_tokens[largest.row]))
-        sentences.append(words.largest(last, number(largest.value), _site(largest), largest.head, largest.row, token))
-        heads = _heads(chosen)
-        values = chosen.values[heads]
-        names = words.ALL_HEADS if len(heads) == len(chosen.values) else words.heads(heads)
-        most, mean = number(float(values.max())), number(float(values.mean()))
-        sentences.append(words.selected(_site(chosen), names, most, mean))
-    if a.trace.non_causal_reason is not None:
-        sentences.append(words.OF_LAST_PASS)
-    elif largest.value <= ROUNDING:
-        sentences.append(words.AS_IT_MUST_BE if largest.value == 0 else words.ONLY_ROUNDING)
-    if not KINDS[state.selection()["kind"]].writes:
-        sentences.append(words.ONE_SOURCE)
-    return sentences
+    if found.largest.value <= ROUNDING:
+        return TableButton(numbers=numbers, key="branch_variation")
+    drawn = variation_picture(_find_selected(found, chosen), a, _caption(a, b, words.ATTENTION, rows=True))
+    data = drawn.pack(height=160 + 34 * len(drawn.rows), exact=True, why=())
+    return Component(draw=matrix, data=data, key="branch_variation", numbers=numbers)
 
 
 def variation_picture(selected: Variation, a: RunView, caption: str) -> Picture:
@@ -206,6 +184,30 @@ def variation_picture(selected: Variation, a: RunView, caption: str) -> Picture:
     return Picture(selected.values.astype(np.float32), axes, np.ones((heads, rows), dtype=bool), meta)
 
 
+def attention_sentences(found: Comparison, a: RunView, chosen: Chosen) -> list[str]:
+    """Sentences on the largest variation, the selected one, and the reason for them."""
+    last = found.rows - 1
+    largest, selected = found.largest, _find_selected(found, chosen)
+    sentences = []
+    if largest.value == 0:
+        sentences.append(words.same_attention(last))
+    else:
+        token = labels.isolate(labels.visible(a.trace.tgt_tokens[largest.row]))
+        sentences.append(words.largest(last, number(largest.value), _site(largest), largest.head, largest.row, token))
+        heads = _heads(selected, chosen)
+        values = selected.values[heads]
+        names = words.ALL_HEADS if len(heads) == len(selected.values) else words.heads(heads)
+        most, mean = number(float(values.max())), number(float(values.mean()))
+        sentences.append(words.selected(_site(selected), names, most, mean))
+    if a.trace.non_causal_reason is not None:
+        sentences.append(words.OF_LAST_PASS)
+    elif largest.value <= ROUNDING:
+        sentences.append(words.AS_IT_MUST_BE if largest.value == 0 else words.ONLY_ROUNDING)
+    if not KINDS[chosen["kind"]].writes:
+        sentences.append(words.ONE_SOURCE)
+    return sentences
+
+
 def variation_table(found: Comparison, a: RunView) -> pd.DataFrame:
     """A row for each head of each attention, a column for each row that is compared."""
     columns = [f"{row} {labels.visible(token)}" for row, token in enumerate(a.trace.tgt_tokens[: found.rows])]
@@ -219,18 +221,17 @@ def variation_table(found: Comparison, a: RunView) -> pd.DataFrame:
     return pd.concat(parts)
 
 
-def _find_selected(found: Comparison) -> Variation:
+def _find_selected(found: Comparison, chosen: Chosen) -> Variation:
     """The selected attention, or the first one where an encoder's is selected."""
-    chosen = state.selection()
     kinds: list[DecoderKind] = [each.kind for each in found.variations]
     kind = chosen["kind"] if chosen["kind"] in kinds else kinds[0]
     layers = [each.layer for each in found.variations if each.kind == kind]
     return found.variation(kind, min(chosen["layer"], max(layers)))
 
 
-def _heads(chosen: Variation) -> list[int]:
+def _heads(selected: Variation, chosen: Chosen) -> list[int]:
     """The selected heads; all for a picture of several heads together."""
-    heads, count = state.selection()["heads"], len(chosen.values)
+    heads, count = chosen["heads"], len(selected.values)
     known = [] if isinstance(heads, str) else [head for head in heads if head < count]
     return known or [*range(count)]
 

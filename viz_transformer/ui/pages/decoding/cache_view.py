@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -21,13 +22,15 @@ from viz_transformer.analysis.decoding.caching import (
 )
 from viz_transformer.figures import labels
 from viz_transformer.figures.caching import work_curves
+from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.numerals import nth
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.stacked_steps import is_of_cached_steps
-from viz_transformer.ui.components.pictures import Asked
 from viz_transformer.ui.frame import frame, pictures, projector, text
+from viz_transformer.ui.frame import words as of_frame
+from viz_transformer.ui.frame.drawn import Chart, Columns, Drawn, Group, Heading, Markup, Numbers, Text, Widget
+from viz_transformer.ui.frame.page import Chosen
 from viz_transformer.ui.pages.decoding import words
-from viz_transformer.ui.session import state
 from viz_transformer.ui.session.memoize import memoize
 from viz_transformer.ui.session.runs import RunView
 from viz_transformer.ui.session.waiting import waiting
@@ -37,45 +40,49 @@ _NAMED = 24  # positions whose tokens are above the picture; with more, only som
 _COMPARED = "cache_compared"
 
 
-def show_cache(shown: RunView) -> None:
-    """Draw the selected step with the cache, or the reason why this model has none."""
+def draw_cache(shown: RunView, chosen: Chosen) -> Iterator[Drawn]:
+    """The selected step with the cache, or the reason why there is none, or why its cost is not known."""
     if not shown.trace.info.get("cached"):
-        text.paragraph(no_cache(shown.run))
+        yield Text(said=words.no_cache(shown.trace.info.get("reason", words.IN_ONE_PASS)))
         return
-    with st.container(key="cache_view"):
-        _draw_step(cache_of_run(shown.run), selected_step(shown.run), shown)
-        _draw_without_cache(shown)
+    try:
+        parts = [*_draw_step(cache_of_run(shown.run), selected_step(shown.run, chosen["t"]), shown)]
+    except Unavailable as error:
+        yield Text(said=of_frame.not_told(words.NO_SIZES, error))
+        return
+    yield Group(parts=[*parts, Widget(put=partial(_put_without_cache, shown))], key="cache_view")
 
 
-def _draw_step(steps: Sequence[CacheStep], index: int, shown: RunView) -> None:
-    """Draw the computed and reused positions of a step, and the work of all steps."""
+def _draw_step(steps: Sequence[CacheStep], index: int, shown: RunView) -> Iterator[Drawn]:
+    """The computed and reused positions of a step, and the work of all steps."""
     counted = convention(shown.trace.config)
     token = labels.isolate(labels.visible(shown.run.steps[index].token))
-    text.section(words.step_heading(index, token))
-    text.paragraph(" ".join(step_sentences(steps[index], shown)))
-    st.html(positions_html(steps[index], shown, steps[-1].positions))
-    left, right = st.columns([5, 6], gap="medium")
-    with left:
-        st.html(work_html(steps, index))
-        text.paragraph(counted)
-    with right:
-        asked = pictures.table(
-            lambda: cache_table(steps, shown.run),
-            note=words.table_note(shown.caption(words.CACHE), counted),
-            name=labels.file_name(shown.summary.name, "cache"),
-            key="cache_curves",
-        )
-        _draw_curves(steps, index, asked)
+    yield Heading(said=words.step_heading(index, token))
+    yield Text(said=" ".join(step_sentences(steps[index], shown)))
+    yield Markup(html=positions_html(steps[index], shown, steps[-1].positions))
+    numbers = Numbers(
+        frame=lambda: cache_table(steps, shown.run),
+        note=words.table_note(shown.caption(words.CACHE), counted),
+        name=labels.file_name(shown.summary.name, "cache"),
+    )
+    curves = Chart(
+        figure=lambda theme: work_curves(
+            [step.cached.total for step in steps],
+            [step.whole.total for step in steps],
+            title=words.WORK_TITLE,
+            chosen=index,
+            theme=theme,
+        ),
+        alt=words.WORK_ALT,
+        numbers=numbers,
+        key="cache_curves",
+        size=frame.ChartSize(grows=1.4),
+    )
+    yield Columns(parts=((Markup(html=work_html(steps, index)), Text(said=counted)), (curves,)), widths=(5, 6))
 
 
-def no_cache(run: Run) -> str:
-    """The sentence for a run whose steps were whole passes."""
-    return words.no_cache(run.trace.info.get("reason", words.IN_ONE_PASS))
-
-
-def selected_step(run: Run) -> int:
-    """The step whose row is selected; the nearest one for a row without a step."""
-    row = state.selection()["t"] or 0
+def selected_step(run: Run, row: int) -> int:
+    """The step of a row; the nearest one for a row without a step."""
     return min(max(row - step_row(run, 0), 0), len(run.steps) - 1)
 
 
@@ -109,7 +116,7 @@ def size(count: int) -> str:
 # --- positions
 
 
-def positions_html(step: CacheStep, shown: RunView, positions: int) -> str:
+def positions_html(step: CacheStep, shown: RunView, positions: int) -> text.Html:
     """The grid of layers x positions of self-attention and, below, of cross-attention, as HTML; shape and label show
     which were computed."""
     layers = shown.trace.spec.decoder_layers
@@ -122,7 +129,7 @@ def positions_html(step: CacheStep, shown: RunView, positions: int) -> str:
     legend = "".join(
         f'<span><i class="vt-kv vt-kv-{name}"></i>{said}</span>' for name, said in words.CACHE_STATES.items()
     )
-    return f'<div class="vt-kv-grids">{"".join(parts)}</div><p class="vt-kv-legend">{legend}</p>'
+    return text.Html(f'<div class="vt-kv-grids">{"".join(parts)}</div><p class="vt-kv-legend">{legend}</p>')
 
 
 def _grid(side: str, tokens: Sequence[str], marks: Sequence[str], layers: int) -> str:
@@ -158,7 +165,7 @@ def _heading(position: int, token: str, count: int) -> str:
 # --- work
 
 
-def work_html(steps: Sequence[CacheStep], index: int) -> str:
+def work_html(steps: Sequence[CacheStep], index: int) -> text.Html:
     """The table of multiply-adds of the step and of the run so far, with the cache and as whole passes, as HTML."""
     step = steps[index]
     parts = words.WORK_PARTS.items()
@@ -171,17 +178,6 @@ def work_html(steps: Sequence[CacheStep], index: int) -> str:
     counts.append((words.steps_so_far(index), ours, whole))
     rows = [(said, f"{ours:,}", f"{whole:,}", numerals.percent(1 - ours / whole)) for said, ours, whole in counts]
     return text.table(rows, head=words.WORK_HEAD, style="vt-kv-work", attributes=looks)
-
-
-def _draw_curves(steps: Sequence[CacheStep], index: int, asked: Asked) -> None:
-    figure = work_curves(
-        [step.cached.total for step in steps],
-        [step.whole.total for step in steps],
-        title=words.WORK_TITLE,
-        chosen=index,
-        theme=frame.theme(),
-    )
-    frame.chart(figure, key="cache_curves", alt=words.WORK_ALT, size=frame.ChartSize(grows=1.4), on_table=asked)
 
 
 def cache_table(steps: Sequence[CacheStep], run: Run) -> pd.DataFrame:
@@ -214,7 +210,7 @@ def cache_table(steps: Sequence[CacheStep], run: Run) -> pd.DataFrame:
 # --- without the cache
 
 
-def _draw_without_cache(shown: RunView) -> None:
+def _put_without_cache(shown: RunView) -> None:
     """Draw the difference of the recorded logits from those of whole passes, computed on demand."""
     name = _name(shown.run)
     compared = st.session_state.get(_COMPARED) == name

@@ -12,12 +12,10 @@ from viz_transformer.analysis.decoding.caching import cache_of_run
 from viz_transformer.analysis.decoding.doubt import most_doubtful
 from viz_transformer.analysis.decoding.scoring import TargetScore, run_score
 from viz_transformer.figures import labels
-from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.numerals import exponential, percent, significant
 from viz_transformer.running.step import Candidate
 from viz_transformer.ui.frame.questions import Question, cite
 from viz_transformer.ui.pages.decoding import words
-from viz_transformer.ui.session import state
 from viz_transformer.ui.session.generation_config import Branch
 from viz_transformer.ui.session.runs import RunView
 
@@ -39,18 +37,6 @@ def _describe_written(shown: RunView, at: int) -> str:
     if at >= len(steps):
         return words.had_ended(shown.name, len(steps))
     return words.wrote(shown.name, cite(steps[at].token), percent(exponential(steps[at].log_prob)))
-
-
-def of_tab(tab: str, shown: RunView, position: int) -> Question | None:
-    """The question of a tab, by default the step's. None if the tab has to say why there is no answer."""
-    if tab == "branches":
-        return branches(shown, state.SHARED.now().branches)
-    if tab == "tree":
-        return tree(shown)
-    try:
-        return cache(shown) if tab == "cache" else question(shown, position)
-    except Unavailable:
-        return None
 
 
 def question(shown: RunView, position: int) -> Question | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable
+from collections.abc import Iterator
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -14,59 +15,88 @@ from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.analysis.decoding.scoring import ScoredToken, TargetScore, run_score, target_score
 from viz_transformer.figures import labels
 from viz_transformer.numerals import nth
-from viz_transformer.ui.frame import pictures, text
+from viz_transformer.ui.frame import controls, text
+from viz_transformer.ui.frame.drawn import Columns, Drawn, Group, Markup, Numbers, TableButton, Text, Widget
 from viz_transformer.ui.pages.decoding import words
-from viz_transformer.ui.session.runs import RunView
+from viz_transformer.ui.pages.decoding.branch_list import grow_from
+from viz_transformer.ui.session import cached, state
+from viz_transformer.ui.session.generation_config import GenerationConfig
+from viz_transformer.ui.session.runs import ProgressBar, RunView
 
 LONGEST = 24
 MAX_ROWS = 200
 _STEP = "score_step"
 
 
-def show_score(
-    shown: RunView, scored: RunView | None, on_continue: Callable[[int], None], box: Callable[[], None] = lambda: None
-) -> None:
-    """Draw the tokens at the left, the box and the sentences at the right.
+def score_typed(shown: RunView, typed: str | None) -> tuple[RunView | None, str]:
+    """The run that is given the typed text, None without one, and the reason if it cannot be scored."""
+    if not typed:
+        return None, ""
+    how = GenerationConfig(read=shown.how.read)  # the text is read as it is on all pages
+    try:
+        with ProgressBar() as progress:
+            run = cached.run(shown.summary, shown.text, typed, how, progress)
+    except ValueError as error:
+        return None, f"{error}."
+    return RunView(shown.name, shown.summary, shown.text, shown.ckpt, run, typed, how), ""
 
-    scored: the run that was given the text; None until there is one. shown: the run with the model's own answer, which
-    is scored until then. on_continue: called with the step from which the model continues, after the tokens before it.
-    box: draws the text box.
+
+def draw_score(shown: RunView, scored: RunView | None, problem: str = "") -> Group:
+    """The tokens at the left, the box and the sentences at the right.
+
+    scored: the run that was given the text; without it the model's own answer is scored, that of `shown`. problem: why
+    the text cannot be scored.
     """
+    right = [Widget(put=partial(_put_box, problem)), *_draw_totals(shown, scored)]
+    columns = ([*_draw_tokens(shown, scored)], right)
+    return Group(parts=[Columns(parts=columns, widths=(7, 5))], key="score_view")
+
+
+def _put_box(problem: str) -> None:
+    controls.text_box(
+        words.SCORE_LABEL,
+        placeholder=words.SCORE_PLACEHOLDER,
+        **state.widget_args("dec_text", key="decoding_score_text", value=state.selection()["dec_text"] or ""),
+    )
+    if problem:
+        text.paragraph(problem, tone="bad")
+
+
+def _draw_tokens(shown: RunView, scored: RunView | None) -> Iterator[Drawn]:
+    of, found = (shown, run_score(shown.run)) if scored is None else (scored, target_score(scored.run))
+    yield Markup(html=tokens_html(found, of))
+    if len(found.tokens) > MAX_ROWS:
+        yield Text(said=words.first_tokens(MAX_ROWS, len(found.tokens), in_table=scored is not None))
+    if scored is not None:
+        numbers = Numbers(
+            frame=lambda: score_table(found),
+            note=words.table_note(scored.caption(words.SCORED), words.SCORE_NOTE),
+            name=labels.file_name(scored.summary.name, "scored"),
+        )
+        yield TableButton(numbers=numbers, key="score_table")
+
+
+def _draw_totals(shown: RunView, scored: RunView | None) -> Iterator[Drawn]:
     own = run_score(shown.run)
-    of, found = (shown, own) if scored is None else (scored, target_score(scored.run))
-    with st.container(key="score_view"):
-        left, right = st.columns([7, 5], gap="medium")
-    with left:
-        st.html(tokens_html(found, of))
-        if len(found.tokens) > MAX_ROWS:
-            text.paragraph(words.first_tokens(MAX_ROWS, len(found.tokens), in_table=scored is not None))
-        if scored is not None:
-            pictures.table_button(
-                lambda: score_table(found),
-                note=words.table_note(scored.caption(words.SCORED), words.SCORE_NOTE),
-                name=labels.file_name(scored.summary.name, "scored"),
-                key="score_table",
-            )
-    with right:
-        box()
-        if scored is None:
-            text.paragraph("", screen=words.untyped(own_name(shown)))
-            st.html(totals_html((own_name(shown), own)))
-            return
-        st.html(totals_html((words.YOUR_TEXT, found), (own_name(shown), own)))
-        for sentence in score_sentences(found, own):
-            text.paragraph(sentence)
-        _draw_continue(found, scored, on_continue)
+    if scored is None:
+        yield Text(said="", screen=words.untyped(own_name(shown)))
+        yield Markup(html=totals_html((own_name(shown), own)))
+        return
+    found = target_score(scored.run)
+    yield Markup(html=totals_html((words.YOUR_TEXT, found), (own_name(shown), own)))
+    for sentence in score_sentences(found, own):
+        yield Text(said=sentence)
+    yield Widget(put=partial(_put_continue, found, shown, scored))
 
 
 # --- tokens
 
 
-def tokens_html(found: TargetScore, scored: RunView) -> str:
+def tokens_html(found: TargetScore, scored: RunView) -> text.Html:
     """The table of tokens as HTML: probability, also as a bar, rank, and the model's choice."""
     body = "".join(_row(token, _find_typed(token, scored)) for token in found.tokens[:MAX_ROWS])
     head = text.cells(words.SCORE_HEAD, "th")
-    return (
+    return text.Html(
         '<div class="vt-ly-scroll" tabindex="0"><table class="vt-layers vt-scored">'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
@@ -130,7 +160,7 @@ def own_name(shown: RunView) -> str:
     return words.branch(shown.how.branch) if shown.how.branch else words.MODELS_ANSWER
 
 
-def totals_html(*answers: tuple[str, TargetScore]) -> str:
+def totals_html(*answers: tuple[str, TargetScore]) -> text.Html:
     """The totals of named answers side by side, as HTML."""
     found = [each for _, each in answers]
     rows = [
@@ -177,7 +207,7 @@ def _plain(token: str) -> str:
 # --- going on
 
 
-def _draw_continue(found: TargetScore, scored: RunView, on_continue: Callable[[int], None]) -> None:
+def _put_continue(found: TargetScore, shown: RunView, scored: RunView) -> None:
     """Draw the choice of a step to continue from, at first the one after the first token that is not the model's
     choice, and a button."""
     steps = [token.index for token in found.tokens[1:]]
@@ -195,4 +225,11 @@ def _draw_continue(found: TargetScore, scored: RunView, on_continue: Callable[[i
             key=_STEP,
             format_func=lambda step: words.after(step, _plain(found.tokens[step - 1].token)),
         )
-        st.button(words.continue_from(step), key="score_continue_button", on_click=on_continue, args=(step,))
+        st.button(words.continue_from(step), key="score_continue_button", on_click=_go_on, args=(shown, scored, step))
+
+
+def _go_on(shown: RunView, scored: RunView, step: int) -> None:
+    """Add a branch that begins with the tokens of the text before this step; an answer that was given has none."""
+    ids = [each.token_id for each in scored.run.steps[:step]]
+    if ids and shown.target is None:
+        grow_from(shown, ids, words.FROM_TEXT)

@@ -1,15 +1,20 @@
-"""The decoding strategy: its settings, a forced beginning, banned tokens, and its formula."""
+"""The bars of the page Decoding: tabs and strategy, the strategy's formula and settings, and whose map is shown."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import streamlit as st
 
+from viz_transformer.analysis.attention.maps import attention_kinds
 from viz_transformer.figures import labels
+from viz_transformer.model.kinds import KINDS
 from viz_transformer.text.codec import TextCodec
 from viz_transformer.text.rules import BeamSettings
 from viz_transformer.ui.frame import controls, text
+from viz_transformer.ui.frame.drawn import Button, Drawn, Text
+from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.decoding import words
 from viz_transformer.ui.pages.decoding.fields import FIELDS
 from viz_transformer.ui.session import state
@@ -25,8 +30,24 @@ from viz_transformer.ui.session.generation_config import (
 MAX_BANNED = 40
 
 
-def choice() -> None:
-    """Draw the strategies as buttons; with a given target there is no choice."""
+def put_tabs_and_strategy() -> None:
+    """Draw the buttons of the tabs, and those of the strategies; with a given target there is no strategy."""
+    with st.container(horizontal=True, key="decoding_row", vertical_alignment="center"):
+        controls.buttons(words.TABS_LABEL, words.TABS, "dec_tab", key="decoding_tab", hidden=True)
+        _put_strategy()
+
+
+def put_site(both: Runs) -> None:
+    """Draw the controls of a map: kind, layer, head, and the pass of the rows."""
+    spec, kind = both.main.trace.spec, state.SHARED.now().kind
+    with st.container(horizontal=True, key="decoding_site", vertical_alignment="bottom"):
+        controls.kind(attention_kinds(both.main.trace), key="decoding_kind")
+        heads = spec.heads(kind, state.SHARED.now().layer).query
+        controls.layer_and_head(KINDS[kind].layers(spec), heads, page="decoding", words=("mean",))
+        controls.rows(both, key="decoding_rows")
+
+
+def _put_strategy() -> None:
     if state.SHARED.now().target is not None:
         text.paragraph(words.GIVEN)
         st.button(words.WRITE, key="decoding_write", on_click=lambda: state.select(target=None))
@@ -44,30 +65,29 @@ def _take_strategy(chosen: str) -> str:
     return chosen
 
 
-def formula(codec: TextCodec | None) -> None:
-    """Draw the strategy's formula with its symbols. codec: the target's; None before there is one."""
+def draw_formula(codec: TextCodec | None) -> Iterator[Drawn]:
+    """The strategy's formula with its symbols. codec: the target's; None before there is one."""
     if state.SHARED.now().target is not None:
         return
     try:
         written = state.how().value(_read_own_settings(codec)).formula()
     except ValueError as error:
-        text.paragraph(f"{error}.", tone="bad")
+        yield Text(said=f"{error}.", tone="bad")
     else:
-        text.paragraph(written, style="vt-formula")
-        of_generate(codec)
+        yield Text(said=written, style="vt-formula")
+        yield from draw_generate(codec)
 
 
-def of_generate(codec: TextCodec | None) -> None:
-    """Say whether a beam search of a transformers model equals `generate` with the folder's settings; if others were
+def draw_generate(codec: TextCodec | None) -> Iterator[Drawn]:
+    """Whether a beam search of a transformers model equals `generate` with the folder's settings; if others were
     chosen, with a button that restores these."""
     own, now = _read_own_settings(codec), state.SHARED.now()
     if own is None or now.target is not None or now.strategy != "beam":
         return
-    if _read_beam(codec)[1:] == make_default_search(own)[1:]:
-        text.paragraph(words.own_settings(own, changed=False))
-        return
-    text.paragraph(words.own_settings(own, changed=True))
-    st.button(words.USE_OWN, key="decoding_beam_own", on_click=lambda: state.select(beam=OWN))
+    changed = _read_beam(codec)[1:] != make_default_search(own)[1:]
+    yield Text(said=words.own_settings(own, changed=changed))
+    if changed:
+        yield Button(label=words.USE_OWN, key="decoding_beam_own", fields={"beam": OWN}, kind="secondary")
 
 
 def _read_own_settings(codec: TextCodec | None) -> BeamSettings | None:
@@ -79,7 +99,7 @@ def _read_beam(codec: TextCodec | None) -> Searched:
     return state.SHARED.now().beam or make_default_search(_read_own_settings(codec))
 
 
-def settings(codec: TextCodec | None, *, below_each_other: bool = False) -> None:
+def put_settings(codec: TextCodec | None, *, below_each_other: bool = False) -> None:
     """Draw the settings of the strategy's formula. codec: the target's; None before there is one."""
     if state.SHARED.now().target is not None:
         return
@@ -96,10 +116,10 @@ def settings(codec: TextCodec | None, *, below_each_other: bool = False) -> None
                 **state.widget_args("prefix", key="decoding_prefix"),
             )
             if codec is not None:
-                _draw_banned(codec)
+                _put_banned(codec)
 
 
-def _draw_sampling(_: TextCodec | None) -> None:
+def _put_sampling(_: TextCodec | None) -> None:
     """Draw temperature, repetition penalty, the three cuts, and the seed."""
     steps = {"temperature": 0.1, "top-k": 1, "top-p": 0.05, "min-p": 0.01, "repetition penalty": 0.1, "seed": 1}
     for place, (name, step) in enumerate(steps.items()):
@@ -108,7 +128,7 @@ def _draw_sampling(_: TextCodec | None) -> None:
         st.number_input(label, step=step, help=words.SAMPLING_HELP[name], width=106, **bound)
 
 
-def _draw_beam(codec: TextCodec | None) -> None:
+def _put_beam(codec: TextCodec | None) -> None:
     """Draw the width and the settings of the score and of the end of the search."""
     now = _read_beam(codec)
     bound = _part("beam", 0, now, words.WIDTH, BEAM_BOUNDS["width"])
@@ -119,7 +139,7 @@ def _draw_beam(codec: TextCodec | None) -> None:
         st.selectbox(label, [*names], format_func=names.__getitem__, width=148, **_part("beam", place, now))
 
 
-_SETTINGS = {"sampling": _draw_sampling, "beam": _draw_beam}
+_SETTINGS = {"sampling": _put_sampling, "beam": _put_beam}
 
 
 def _part(
@@ -144,7 +164,7 @@ def refusal(label: str, new: float, old: float, bounds: tuple[float, float]) -> 
     return words.refusal(label, given, kept, (low, high), whole=isinstance(bounds[0], int))
 
 
-def _draw_banned(codec: TextCodec) -> None:
+def _put_banned(codec: TextCodec) -> None:
     """Draw the box for banned tokens, as the vocabulary spells them, separated by blanks."""
     tokens = codec.names
     now = [place for place in state.SHARED.now().ban if place < len(tokens)]
