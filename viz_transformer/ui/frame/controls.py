@@ -172,6 +172,8 @@ class Control(Generic[V]):
     """The width of a slider or a box, in pixels."""
     key: str = ""
     """The widget's key; "" for the field's name."""
+    replaced: Callable[[V, V], str] | None = None
+    """The sentence on what is asked for and what is shown instead, where it is another one than usual."""
 
     def value(self, shown: RunView) -> V:
         """What is chosen; of a range the nearest number, else the default, where the run does not have it."""
@@ -183,11 +185,12 @@ class Control(Generic[V]):
         fixed = isinstance(options, range) and len(options) == 1
         if asked not in (self.unset, value) and not fixed:
             what = self.noun or self.label
-            state.remark(
-                said.number_replaced(what, asked, value, options)
-                if isinstance(options, range)
-                else said.option_replaced(shown.summary.name, what, asked, options[value])
-            )
+            if self.replaced is not None:
+                state.remark(self.replaced(asked, value))
+            elif isinstance(options, range):
+                state.remark(said.number_replaced(what, asked, value, options))
+            else:
+                state.remark(said.option_replaced(shown.summary.name, what, asked, options[value]))
         bound: dict[str, Any] = {
             "key": self.key or self.field,
             "taken": lambda new: self.unset if new == usual else new,

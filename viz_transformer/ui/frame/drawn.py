@@ -1,14 +1,16 @@
-"""What a view of a page draws, as values, and how each is put on the page.
+"""What a view of a page draws, as values: each knows how it is put on the page.
 
 A `Picture` is a map of cells; `Map` says how one is drawn where that is not as cells at their usual size. `Chart`,
-`Table`, `Text` and `Heading` are what one reads, `Component` is a picture of another kind, `Button` and `CellLinks`
-lead on, and `Widget` is what has no value of its own: a bar of controls, an editor. `Group` and `Columns` hold others.
-A `Control` stands where it is among them.
+`Table`, `Text` and others are what one reads, `Component` is a picture of another kind, `Button`, `Link` and others
+lead on, `Group`, `Columns` and `Awaited` say where and when others are drawn, a `Control` is one where it stands, and
+`Widget` is what has no value of its own: an editor, a tree of buttons.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,6 +26,7 @@ from viz_transformer.ui.components.pictures import Asked, lines, shading
 from viz_transformer.ui.frame import frame, links, pictures, text, words
 from viz_transformer.ui.frame.controls import Control
 from viz_transformer.ui.session import state
+from viz_transformer.ui.session.waiting import waiting
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +41,17 @@ SIZE = frame.ChartSize(grows=1.5)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Map:
+class Part(ABC):
+    """What a view draws."""
+
+    @abstractmethod
+    def show(self, shown: RunView | None, key: str, own: str) -> None:
+        """Put it on the page. shown: the run that it is of; key: of what has none; own: ends the keys of B's, where A's
+        is beside it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Map(Part):
     """A picture, and how it is drawn."""
 
     picture: Picture
@@ -47,20 +60,32 @@ class Map:
     drawn_as: Literal["cells", "lines", "text"] = "cells"
     follows: bool = False
     """Whether it is the page's own map: a key that nobody chose is the one with most weight in the chosen row."""
-    title: str = ""
-    """The title of lines, where it is another one."""
     grows: bool = False
     """Whether what is after the chosen row is drawn as not written yet."""
+    title: str = ""
+    """The title of lines, where it is another one."""
+
+    def show(self, shown: RunView | None, key: str, own: str) -> None:
+        key = f"{self.key or key}{own}"
+        if self.drawn_as == "lines":
+            lines(self.picture.pack_lines(title=self.title), key=key)
+        elif self.drawn_as == "text":
+            shading(self.picture.pack_text(grows=self.grows), key=key)
+        else:
+            pictures.matrix_of(self.picture, key=key, grows=self.grows, follows=self.follows)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Maps:
+class Maps(Part):
     """The maps of several heads beside each other, in one scale; the first is the page's own."""
 
     pictures: Sequence[Picture]
     titles: Sequence[str]
     """The title of each where there are more than two."""
     key: str
+
+    def show(self, shown: RunView | None, key: str, own: str) -> None:
+        pictures.heads_apart(self.pictures, self.titles, key=f"{self.key}{own}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,20 +96,31 @@ class Numbers:
     note: str
     name: str
     """The name of the file."""
+    key: str = ""
+    """The key of the table, where several pictures have the same one; "" for the picture's own."""
+
+    def on_table(self, key: str) -> Asked:
+        """What a picture's component calls when its table is asked for."""
+        return pictures.table(self.frame, note=self.note, name=self.name, key=self.key or key)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Component:
+class Component(Part):
     """A picture of another kind: what draws it (`ui/components/pictures.py`), and what that gets."""
 
     draw: Callable[..., None]
-    data: bytes
+    data: bytes | Mapping[str, Any]
     key: str
     numbers: Numbers | None = None
 
+    def show(self, shown: RunView | None, key: str, own: str) -> None:
+        key = f"{self.key}{own}"
+        asked = {} if self.numbers is None else {"on_table": self.numbers.on_table(key)}
+        self.draw(self.data, key=key, **asked)
+
 
 @dataclass(frozen=True, kw_only=True)
-class Chart:
+class Chart(Part):
     """A chart: read as a curve or as bars, not cell by cell."""
 
     figure: Callable[[Theme], Figure]
@@ -96,22 +132,49 @@ class Chart:
     key: str = ""
     """The key of its container; "" for the view's key and its number in it."""
     size: frame.ChartSize = SIZE
+    caption: str = ""
+    """What it is of, where it is saved; "" for the run and its text."""
+    rows: str = ""
+    """The pass that its rows are of, for the same place; "" where that is not said."""
+
+    def show(self, shown: RunView | None, key: str, own: str) -> None:
+        assert shown is not None, self.alt
+        key, numbers = f"{self.key or key}{own}", self.numbers
+        if numbers is not None and not isinstance(numbers, Numbers):
+            name = labels.file_name(shown.summary.name, self.alt)
+            numbers = Numbers(frame=numbers, note=f"{shown.caption(self.alt)}.", name=name)
+        asked = None if numbers is None else numbers.on_table(key)
+        figure = self.figure(frame.theme())
+        if figure.layout.height is None:
+            dressed(figure, frame.theme(), title=self.alt, height=HEIGHT, margin=MARGIN).update_xaxes(automargin=True)
+        of = self.caption or words.run_and_text(shown.called, shown.words())
+        frame.chart(figure, key=key, alt=self.alt, size=self.size, caption=of, rows=self.rows, on_table=asked)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
+class Table(Part):
     """A small table that is read as it stands; its numbers are texts already."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
     """The first cell of a row is its name."""
     style: str = "vt-facts vt-numbers"
+    caption: str = ""
+    first: str = "th"
+    """The tag of the first cell of each row."""
+    here: int | None = None
+    """The row of what is chosen, if it is marked."""
     attributes: Sequence[Mapping[str, str]] = ()
     """The attributes of each row, as `text.table` has them."""
 
+    def show(self, shown: RunView | None, key: str, own: str) -> None:
+        of_rows = self.attributes or [{"class": "vt-here" * (at == self.here)} for at in range(len(self.rows))]
+        given: dict[str, Any] = {"caption": self.caption, "first": self.first, "attributes": of_rows}
+        st.html(text.table(self.rows, head=self.head, style=self.style, **given))
+
 
 @dataclass(frozen=True, kw_only=True)
-class Text:
+class Text(Part):
     """A sentence, never read as markup."""
 
     said: str
@@ -120,17 +183,77 @@ class Text:
     lead: str = ""
     screen: str = ""
     """What comes first and last, as `text.paragraph` has them."""
+    detail: str = ""
+    """What a pointer over it is told."""
+
+    def show(self, shown: RunView | None, key: str, own: str) -> None:
+        more = {"lead": self.lead, "screen": self.screen, "detail": self.detail}
+        text.paragraph(self.said, style=self.style, tone=self.tone, **more)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Heading:
+class Heading(Part):
     """A heading inside a view."""
 
     said: str
 
+    def show(self, shown: RunView | None, key: str, own: str) -> None:
+        text.section(self.said)
+
 
 @dataclass(frozen=True, kw_only=True)
-class Button:
+class Markup(Part):
+    """What is drawn as HTML: marks in a text, a grid of cells."""
+
+    html: text.Html
+    width: Literal["content", "stretch"] = "stretch"
+
+    def show(self, shown: RunView | None, key: str, own: str) -> None:
+        st.html(self.html, width=self.width)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Formula(Part):
+    """A formula in a line of its own, in LaTeX."""
+
+    latex: str
+
+    def show(self, shown: RunView | None, key: str, own: str) -> None:
+        st.latex(self.latex, width="stretch")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Code(Part):
+    """A listing that is scrolled, and can be copied."""
+
+    listing: str
+    language: str | None = None
+    """None for none: what a program prints."""
+    height: int = 420
+
+    def show(self, shown: RunView | None, key: str, own: str) -> None:
+        st.code(self.listing, language=self.language, height=self.height)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grid(Part):
+    """A table that can be sorted, and is scrolled where it is long."""
+
+    numbers: pd.DataFrame
+    key: str
+    columns: Mapping[str, Any]
+    """How its columns are set, as `st.dataframe` has it."""
+    height: int | Literal["content"] = "content"
+
+    def show(self, shown: RunView | None, key: str, own: str) -> None:
+        st.dataframe(self.numbers, height=self.height, key=f"{self.key}{own}", column_config=self.columns)
+
+
+# ---- what leads on
+
+
+@dataclass(frozen=True, kw_only=True)
+class Button(Part):
     """A button that changes fields of the selection, or does more than that."""
 
     label: str
@@ -144,49 +267,78 @@ class Button:
     kind: Literal["tertiary", "secondary"] = "tertiary"
     width: Literal["content", "stretch"] = "content"
 
+    def show(self, shown: RunView | None, key: str, own: str) -> None:
+        look: dict[str, Any] = {"help": self.help, "disabled": self.disabled, "width": self.width}
+        does = self.does or partial(state.select, **self.fields)
+        st.button(self.label, type=self.kind, key=f"{self.key}{own}", on_click=does, **look)
+
 
 @dataclass(frozen=True, kw_only=True)
-class CellLinks:
+class TableButton(Part):
+    """A button that opens a table that is of no picture."""
+
+    numbers: Numbers
+    key: str
+
+    def show(self, shown: RunView | None, key: str, own: str) -> None:
+        given = self.numbers
+        pictures.table_button(given.frame, note=given.note, name=given.name, key=f"{self.key}{own}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Download(Part):
+    """A button that saves a file, which may be made only then."""
+
+    label: str
+    data: Callable[[], bytes] | str
+    name: str
+    """The name of the file."""
+    media_type: str
+    key: str
+
+    def show(self, shown: RunView | None, key: str, own: str) -> None:
+        key = f"{self.key}{own}"
+        st.download_button(self.label, self.data, self.name, self.media_type, key=key, on_click="ignore")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellLinks(Part):
     """Why the chosen cell has its number, and what else could have been written in its row, as links."""
 
     decoding: bool = True
     """Whether anything is written."""
 
+    def show(self, shown: RunView | None, key: str, own: str) -> None:
+        links.link_from_cell(decoding=self.decoding)
+
 
 @dataclass(frozen=True, kw_only=True)
-class Link:
+class Link(Part):
     """A link to a page with the same selection, except for these fields."""
 
     page: str
     label: str
     fields: Mapping[str, str] = field(default_factory=dict)
 
+    def show(self, shown: RunView | None, key: str, own: str) -> None:
+        links.link_to(self.page, self.label, **self.fields)
+
 
 @dataclass(frozen=True, kw_only=True)
-class Widget:
+class Widget(Part):
     """What has no value of its own and puts itself on the page."""
 
     put: Callable[[], object]
 
+    def show(self, shown: RunView | None, key: str, own: str) -> None:
+        self.put()
 
-@dataclass(frozen=True, kw_only=True)
-class TableButton:
-    """A button that opens a table that is of no picture."""
 
-    numbers: Numbers
-    key: str
+# ---- where and when others are drawn
 
 
 @dataclass(frozen=True, kw_only=True)
-class Markup:
-    """What is drawn as HTML: marks in a text, a grid of cells."""
-
-    html: text.Html
-    width: Literal["content", "stretch"] = "stretch"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Group:
+class Group(Part):
     """What belongs together, below each other, or in one line where it is `aligned`."""
 
     parts: Sequence[Any]
@@ -194,36 +346,69 @@ class Group:
     key: str
     aligned: Literal["", "top", "center", "bottom"] = ""
 
+    def show(self, shown: RunView | None, key: str, own: str) -> None:
+        lay_out(self, lambda part: show(part, shown, key, own))
+
 
 @dataclass(frozen=True, kw_only=True)
-class Columns:
+class Columns(Part):
     """Columns beside each other, each with its parts, as `Group` has them."""
 
     parts: Sequence[Sequence[Any]]
-    widths: Sequence[float]
-    """Their widths, in proportion."""
+    widths: Sequence[float] = ()
+    """Their widths, in proportion; () for equal ones."""
     gap: Literal["small", "medium"] = "medium"
+    key: str = ""
+    """The key of a container around them; "" for none."""
+
+    def show(self, shown: RunView | None, key: str, own: str) -> None:
+        lay_out(self, lambda part: show(part, shown, key, own))
 
 
-Drawn = (
-    Picture
-    | Map
-    | Maps
-    | Component
-    | Chart
-    | Table
-    | Text
-    | Heading
-    | Button
-    | CellLinks
-    | Widget
-    | TableButton
-    | Markup
-    | Group
-    | Columns
-    | Control[Any]
-    | Link
-)
+@dataclass(frozen=True, kw_only=True)
+class Awaited(Part):
+    """What takes seconds to make: that is done in its place, which says meanwhile what is waited for."""
+
+    said: str
+    make: Callable[[], Iterable[Drawn]]
+
+    def show(self, shown: RunView | None, key: str, own: str) -> None:
+        with waiting(self.said, st.empty()):
+            made = [*self.make()]
+        for number, each in enumerate(made):
+            show(each, shown, f"{key}_{number}", own)
+
+
+Drawn = Picture | Part | Control[Any]
+
+
+def show(drawn: Drawn, shown: RunView | None, key: str, own: str = "") -> None:
+    """Put it on the page, as `Part.show` does."""
+    if isinstance(drawn, Picture):
+        pictures.matrix_of(drawn, key=f"{key}{own}")
+    elif isinstance(drawn, Part):
+        drawn.show(shown, key, own)
+    else:
+        assert shown is not None, key
+        drawn.draw(shown)
+
+
+def lay_out(drawn: Any, put: Callable[[Any], object]) -> None:
+    """Make the containers of groups and columns, and `put` in them what these hold, in its order."""
+    if isinstance(drawn, Columns):
+        with st.container(key=drawn.key) if drawn.key else nullcontext():
+            places = st.columns(drawn.widths or len(drawn.parts), gap=drawn.gap)
+        for column, parts in zip(places, drawn.parts, strict=True):
+            with column:
+                for part in parts:
+                    lay_out(part, put)
+    elif isinstance(drawn, Group):
+        in_line = bool(drawn.aligned)
+        with st.container(key=drawn.key, horizontal=in_line, vertical_alignment=drawn.aligned or "top"):
+            for part in drawn.parts:
+                lay_out(part, put)
+    else:
+        put(drawn)
 
 
 # ---- A and B
@@ -264,102 +449,3 @@ def on_one_scale(a: Drawn, b: Drawn) -> tuple[Drawn, Drawn]:
 def _scaled_alike(*made: Picture) -> list[Picture]:
     most = max(float(np.nanmax(np.abs(each.values), initial=0)) for each in made)
     return [each.with_meta(most=most or None) for each in made]
-
-
-# ---- on the page
-
-
-def show(drawn: Drawn, shown: RunView | None, key: str, own: str = "") -> None:
-    """Put it on the page. shown: the run that it is of; key: of what has none; own: ends the keys of B's, where A's is
-    beside it."""
-    if isinstance(drawn, Picture):
-        pictures.matrix_of(drawn, key=f"{key}{own}")
-    elif isinstance(drawn, Map):
-        _show_map(drawn, f"{drawn.key or key}{own}")
-    elif isinstance(drawn, Maps):
-        pictures.heads_apart(drawn.pictures, drawn.titles, key=f"{drawn.key}{own}")
-    elif isinstance(drawn, Component):
-        asked = {} if drawn.numbers is None else {"on_table": _table(drawn.numbers, f"{drawn.key}{own}")}
-        drawn.draw(drawn.data, key=f"{drawn.key}{own}", **asked)
-    elif isinstance(drawn, Chart):
-        _show_chart(drawn, shown, f"{drawn.key or key}{own}")
-    elif isinstance(drawn, Table):
-        st.html(text.table(drawn.rows, head=drawn.head, style=drawn.style, attributes=drawn.attributes))
-    elif isinstance(drawn, Text):
-        text.paragraph(drawn.said, style=drawn.style, tone=drawn.tone, lead=drawn.lead, screen=drawn.screen)
-    elif isinstance(drawn, Heading):
-        text.section(drawn.said)
-    elif isinstance(drawn, Button):
-        _show_button(drawn, f"{drawn.key}{own}")
-    elif isinstance(drawn, CellLinks):
-        links.link_from_cell(decoding=drawn.decoding)
-    elif isinstance(drawn, TableButton):
-        given = drawn.numbers
-        pictures.table_button(given.frame, note=given.note, name=given.name, key=f"{drawn.key}{own}")
-    elif isinstance(drawn, Markup):
-        st.html(drawn.html, width=drawn.width)
-    elif isinstance(drawn, Widget):
-        drawn.put()
-    elif isinstance(drawn, Link):
-        links.link_to(drawn.page, drawn.label, **drawn.fields)
-    elif isinstance(drawn, Control):
-        assert shown is not None, key
-        drawn.draw(shown)
-    else:
-        lay_out(drawn, lambda part: show(part, shown, key, own))
-
-
-def lay_out(drawn: Any, put: Callable[[Any], object]) -> None:
-    """Make the containers of groups and columns, and `put` in them what these hold, in its order."""
-    if isinstance(drawn, Columns):
-        for column, parts in zip(st.columns(drawn.widths, gap=drawn.gap), drawn.parts, strict=True):
-            with column:
-                for part in parts:
-                    lay_out(part, put)
-    elif isinstance(drawn, Group):
-        in_line = bool(drawn.aligned)
-        with st.container(key=drawn.key, horizontal=in_line, vertical_alignment=drawn.aligned or "top"):
-            for part in drawn.parts:
-                lay_out(part, put)
-    else:
-        put(drawn)
-
-
-def _show_button(drawn: Button, key: str) -> None:
-    does = drawn.does or partial(state.select, **drawn.fields)
-    st.button(
-        drawn.label,
-        type=drawn.kind,
-        key=key,
-        help=drawn.help,
-        disabled=drawn.disabled,
-        width=drawn.width,
-        on_click=does,
-    )
-
-
-def _show_map(drawn: Map, key: str) -> None:
-    if drawn.drawn_as == "lines":
-        lines(drawn.picture.pack_lines(title=drawn.title), key=key)
-    elif drawn.drawn_as == "text":
-        shading(drawn.picture.pack_text(grows=drawn.grows), key=key)
-    else:
-        pictures.matrix_of(drawn.picture, key=key, grows=drawn.grows, follows=drawn.follows)
-
-
-def _table(numbers: Numbers, key: str) -> Asked:
-    return pictures.table(numbers.frame, note=numbers.note, name=numbers.name, key=key)
-
-
-def _show_chart(drawn: Chart, shown: RunView | None, key: str) -> None:
-    assert shown is not None, key
-    numbers = drawn.numbers
-    if numbers is not None and not isinstance(numbers, Numbers):
-        name = labels.file_name(shown.summary.name, drawn.alt)
-        numbers = Numbers(frame=numbers, note=f"{shown.caption(drawn.alt)}.", name=name)
-    asked = None if numbers is None else _table(numbers, key)
-    figure = drawn.figure(frame.theme())
-    if figure.layout.height is None:
-        dressed(figure, frame.theme(), title=drawn.alt, height=HEIGHT, margin=MARGIN).update_xaxes(automargin=True)
-    of = words.run_and_text(shown.called, shown.words())
-    frame.chart(figure, key=key, alt=drawn.alt, size=drawn.size, caption=of, on_table=asked)

@@ -92,7 +92,11 @@ class View:
     """What can be chosen of it alone, above it."""
     is_there: Callable[[Runs, Chosen], bool] | None = None
     """Whether the page has it; None for always."""
+    widths: tuple[int, int] | None = None
+    """Begins new columns, which are so wide in proportion; None for those that are there, or as wide as the page's."""
     is_scene: bool = True
+    scene: int = 0
+    """Scenes of a larger number come later, whichever of two is above the other on the page."""
     comes_later: bool = False
     """Whether the browser paints what is above before it is made."""
     is_open: Callable[[Runs, Chosen], bool] | None = None
@@ -121,7 +125,9 @@ class Page:
     """The same of the runs that are shown, where it is not about one alone."""
     at_stop: Callable[[Runs, Chosen], Sequence[str]] | None = None
     """The sentences at its stop of the tour."""
-    ringed: tuple[str, ...] = ()
+    ask_last: Callable[[Runs, Chosen], Question | None] | None = None
+    """The same where the answer is what its views compute: it is asked for after them."""
+    ringed: tuple[str, ...] | Callable[[Runs, Chosen], tuple[str, ...]] = ()
     """What these are about, as `tour.tell` has it."""
     caption: Callable[[Runs, Chosen], str | None] | None = None
     """What a projector's caption says of the selection; None for kind, layer, heads and position."""
@@ -150,9 +156,11 @@ class Page:
     """Remarks on the run, after those on the selection."""
     prepare: Callable[[Runs, Chosen], Chosen] | None = None
     """What its views draw from, made once before them: it joins what is chosen. Raises ValueError with a sentence
-    without its full stop, which is then among the messages."""
+    without its full stop."""
+    problem_in: Literal["messages", "place"] = "messages"
+    """Where that sentence is said: among the messages, or in the place of the views."""
     needs: str = ""
-    """What that asks of a model, as `View` has it."""
+    """What it asks of a model on the whole, as `View` has it; "" for its title."""
 
     def ask_of(self, both: Runs, chosen: Chosen) -> Question | None:
         """The question of the runs that are shown, with its answer."""
@@ -234,41 +242,58 @@ def show_page(page: Page, begun: _Begun | None = None) -> None:
 
 def _show_run(page: Page, begun: _Begun, both: Runs) -> tuple[str, str] | None:
     """Draw what the page has of a run; returns how to read it and what not to conclude, where that depends on it."""
-    own = _draw_controls(page.controls, both, key="choices")
-    prepared, error = _prepare(page, both, own)
-    own = {**own, **(prepared or {})}
-    chosen = _chosen_of(both.main, own)
-    if prepared is not None:
-        with frame.optional_section(page.title):
-            questions.show_question(begun.asked, page.ask_of(both, chosen))
-        if page.at_stop is not None:
-            tour.tell(partial(page.at_stop, both, chosen), *page.ringed)
-    views = [view for view in page.views if view.is_there is None or view.is_there(both, chosen)]
-    drawn = [view for view in views if view.is_open is None or view.is_open(both, chosen)]
-    drawn = [view for view in drawn if view.always or prepared is not None]
-    for view, place in zip(drawn, _list_places(page, drawn, both, chosen), strict=True):
-        if view.comes_later:
-            frame.paint_first(page.title)
-        with place, st.container(key=view.key), frame.optional_section(view.needs or view.title or page.title):
-            _show_view(view, both, own)
+    scenes, caption, explained, error = [view.key for view in page.views if view.is_scene], None, None, None
+    with frame.optional_section(page.needs or page.title):
+        own = _draw_controls(page.controls, both, key="choices")
+        prepared, error = _prepare(page, both, own)
+        own = {**own, **(prepared or {})}
+        chosen = _chosen_of(both.main, own)
+        if prepared is not None:
+            _ask(page, begun, both, chosen)
+        views = [view for view in page.views if view.is_there is None or view.is_there(both, chosen)]
+        scenes = [view.key for view in sorted(views, key=lambda view: view.scene) if view.is_scene]
+        drawn = [view for view in views if view.is_open is None or view.is_open(both, chosen)]
+        drawn = [view for view in drawn if view.always or prepared is not None]
+        for view, place in zip(drawn, _list_places(page, drawn, both, chosen), strict=True):
+            if view.comes_later:
+                frame.paint_first(page.title)
+            with place, st.container(key=view.key), frame.optional_section(view.needs or view.title or page.title):
+                _show_view(view, both, own)
+        if page.ask_last is not None:
+            questions.show_question(begun.asked, page.ask_last(both, chosen))
+        caption = None if page.caption is None else page.caption(both, chosen)
+        explained = None if page.explain is None else page.explain(both, chosen)
     remarks = () if page.remarks is None else page.remarks(both.main)
     frame.show_messages(begun.messages, *state.remarks(), *remarks, error=error)
     if error is None:
-        scenes = [view.key for view in views if view.is_scene]
-        frame.set_scenes(both, scenes, None if page.caption is None else page.caption(both, chosen))
-    return None if page.explain is None else page.explain(both, chosen)
+        frame.set_scenes(both, scenes, caption)
+    return explained
+
+
+def _ask(page: Page, begun: _Begun, both: Runs, chosen: Chosen) -> None:
+    """The question, and what is said at the page's stop of the tour."""
+    with frame.optional_section(page.title):
+        questions.show_question(begun.asked, page.ask_of(both, chosen))
+    if page.at_stop is not None:
+        ringed = page.ringed(both, chosen) if callable(page.ringed) else page.ringed
+        tour.tell(partial(page.at_stop, both, chosen), *ringed)
 
 
 def _prepare(page: Page, both: Runs, own: Chosen) -> tuple[Chosen | None, str | None]:
-    """What the views draw from, None where there is nothing, and the sentence on what went wrong, if anything did."""
+    """What the views draw from, None where there is nothing, and the sentence for the messages on what went wrong, if
+    anything did."""
     if page.prepare is None:
         return {}, None
     try:
-        with frame.optional_section(page.needs or page.title):
-            return page.prepare(both, _chosen_of(both.main, own)), None
+        return page.prepare(both, _chosen_of(both.main, own)), None
+    except Unavailable as error:
+        tour.tell(partial(tour.untold, error), *(() if callable(page.ringed) else page.ringed))
+        text.paragraph(words.not_told(page.needs or page.title, error))
     except ValueError as error:
-        return None, f"{error}."
-    return None, None  # which the section says
+        if page.problem_in == "messages":
+            return None, f"{error}."
+        text.paragraph(f"{error}.", tone="bad")
+    return None, None
 
 
 def _draw_controls(controls: Sequence[Choice], both: Runs, *, key: str) -> Chosen:
@@ -302,7 +327,9 @@ def _list_places(
             columns = {}
             yield whole
             continue
-        columns = columns or dict(zip(("left", "right"), st.columns(page.columns, gap="medium"), strict=True))
+        if not columns or view.widths is not None:
+            begun = st.columns(view.widths or page.columns, gap="medium")
+            columns = dict(zip(("left", "right"), begun, strict=True))
         yield columns[column]
 
 

@@ -181,9 +181,10 @@ def table(
     """What a picture's component, a chart or a button calls when its table is asked for; if it was, it opens here.
 
     In a dialog, which the component's menu leads to: the numbers, made only then, and all of them as a CSV file, which
-    is `csv` or made of the numbers. It stays through other runs of the page until it is closed.
+    is `csv` or made of the numbers. It stays through other runs of the page until it is closed. Pictures of the same
+    numbers may have the same key.
     """
-    if st.session_state.get(TABLE_ASKED) == key:
+    if st.session_state.get(TABLE_ASKED) == key and TABLE_OPEN not in st.session_state:
         st.session_state[TABLE_OPEN] = True
         closed = partial(st.session_state.pop, TABLE_ASKED, None)
         st.dialog(words.TABLE, width="large", on_dismiss=closed)(_opened)(numbers(), note, name, csv)

@@ -89,6 +89,15 @@ def cells(values: Iterable[str], tag: str = "td") -> Html:
     return Html("".join(f"<{tag}>{each}</{tag}>" for each in shown))
 
 
+def ladder(steps: Iterable[tuple[str, str, str]]) -> Html:
+    """Steps side by side: of each its name, how it is computed, and large what comes out."""
+    said = ""
+    for number, step in enumerate(steps, 1):
+        name, formula, value = map(html.escape, step)
+        said += f"<div><span>{number} {name}</span><code>{formula}</code><b>{value}</b></div>"
+    return Html(f'<div class="vt-ladder">{said}</div>')
+
+
 def literal(text: str) -> str:
     """The text so that a widget's label shows it as it is: Streamlit reads labels as Markdown.
 
