@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -30,7 +31,7 @@ from viz_transformer.checkpoint import load
 from viz_transformer.running.decoding import decode
 from viz_transformer.sentences import capitalised
 from viz_transformer.ui.frame import frame
-from viz_transformer.ui.pages.weight import view
+from viz_transformer.ui.pages.weight import page
 
 opened = opener("weight")
 
@@ -115,7 +116,7 @@ def test_the_ladder_is_walked_by_its_buttons_and_stands_in_the_address(app):
 
 def test_a_line_that_does_not_give_what_was_recorded_is_named(app, bundled, monkeypatch):
     other = parameters(load(bundled / "numbers-tiny").model, "cross", 1)
-    monkeypatch.setattr(view, "parameters", lambda model, kind, layer: other)
+    monkeypatch.setattr(page, "parameters", lambda model, kind, layer: other)
     opened(app, text="0.07", weight_line="query")
     said = words(app)
     assert wording("these_lines_do_not_give_what_was_recorded_stream") in said
@@ -387,15 +388,18 @@ def test_on_a_projector_the_ladder_is_a_scene_before_the_numbers_of_its_line(app
 def test_the_row_is_on_the_screen_before_what_is_slow_to_draw_when_the_page_is_new(app, monkeypatch):
     happened = []
     monkeypatch.setattr(frame, "sleep", lambda seconds: happened.append("pause"))
-    for part in ("row", "ladder", "python_panel"):
-        draw = getattr(view, part)
-        monkeypatch.setattr(view, part, lambda *given, n=part, d=draw: (happened.append(n), d(*given)))
+
+    def heard(view):
+        return replace(view, draw_runs=lambda *given: happened.append(view.key) or view.draw_runs(*given))
+
+    monkeypatch.setattr(page, "PAGE", replace(page.PAGE, views=tuple(map(heard, page.PAGE.views))))
+    above, below = ["weight_row", "weight_verdict"], ["weight_ladder", "weight_panel", "weight_python", "weight_torch"]
     opened(app)
-    assert happened == ["row", "pause", "ladder", "python_panel"]
+    assert happened == [*above, "pause", *below]
     happened.clear()
     goes_to(app, i="1")
-    assert happened == ["row", "ladder", "python_panel"]
+    assert happened == [*above, *below]
     app.switch_page("pages/attention.py").run()
     happened.clear()
     opened(app)
-    assert happened == ["row", "pause", "ladder", "python_panel"]
+    assert happened == [*above, "pause", *below]

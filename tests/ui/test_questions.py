@@ -41,7 +41,7 @@ from viz_transformer.ui.pages.positions import question as of_positions
 from viz_transformer.ui.pages.run import question as of_run
 from viz_transformer.ui.pages.run.opening_run import FILE, Recording
 from viz_transformer.ui.pages.tensors import question as of_tensors
-from viz_transformer.ui.pages.weight import question as of_weight
+from viz_transformer.ui.pages.weight import page as of_weight
 from viz_transformer.ui.session.generation_config import Branch
 from viz_transformer.ui.session.runs import RunView
 
@@ -288,7 +288,7 @@ def test_one_weight_compares_with_the_largest_other_score(shown: RunView) -> Non
         weights = shown.trace["decoder.1.cross.weights"][0, 2, 1].double()
         others = [k for k in range(len(weights)) if k != key]
         best = max(others, key=lambda k: weights[k])
-        answer = of_weight.question(shown, found).answer
+        answer = of_weight.ask(shown, {"ladder": found}).answer
         ratio = float(max(weights[key], weights[best]) / min(weights[key], weights[best]))
         assert f"“{shown.trace.src_tokens[best]}”" in answer
         said = float(answer.split(" = ")[1].split(" times")[0].replace(",", ""))
@@ -305,17 +305,17 @@ def test_a_score_far_above_all_others_gets_a_power_of_ten_times_as_much(shown: R
     found = ladder(shown.trace, parameters(shown.ckpt.model, "cross", 1), cell)
     scores = np.zeros_like(found.row.scores)
     scores[0] = 1000
-    answer = of_weight.question(shown, replace(found, row=replace(found.row, scores=scores))).answer
+    answer = of_weight.ask(shown, {"ladder": replace(found, row=replace(found.row, scores=scores))}).answer
     assert answer.endswith("so it gets e^1000 = 10^434 times as much.")
 
 
 def test_a_masked_weight_is_closed_by_the_mask(shown: RunView) -> None:
     cell = Cell(kind="decoder", layer=0, head=0, query=1, key=3)
     found = ladder(shown.trace, parameters(shown.ckpt.model, "decoder", 0), cell)
-    assert of_weight.question(shown, found).answer == "Because it is masked for this query."
+    assert of_weight.ask(shown, {"ladder": found}).answer == "Because it is masked for this query."
     alone = Cell(kind="decoder", layer=0, head=0, query=0, key=0)
     found = ladder(shown.trace, parameters(shown.ckpt.model, "decoder", 0), alone)
-    assert of_weight.question(shown, found).answer == "Because it is the only key that this query may read."
+    assert of_weight.ask(shown, {"ladder": found}).answer == "Because it is the only key that this query may read."
 
 
 def test_layers_says_from_where_on_the_written_token_leads(shown: RunView) -> None:

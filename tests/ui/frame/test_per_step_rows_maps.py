@@ -16,7 +16,7 @@ from viz_transformer.analysis.attention.rollout import rollout
 from viz_transformer.checkpoint import load
 from viz_transformer.running.trace import OF_STEPS
 from viz_transformer.ui.frame import maps
-from viz_transformer.ui.pages.weight import view
+from viz_transformer.ui.pages.weight import page
 from viz_transformer.ui.session import passes, state
 
 POSITIONS = {"norm": "post", "final_norm": False, "norm_kind": "positions-and-features"}
@@ -161,15 +161,15 @@ def test_one_weight_states_the_weight_of_the_querys_own_step(slips):
     from viz_transformer.analysis.weight.weight_numbers import Cell, parameters
 
     cell = Cell(kind="cross", layer=1, head=head, query=0, key=0)
-    own = view.own_weights(last, cell)
+    own = page.own_weights(last, cell)
     assert (
         np.array(own, np.float32).tobytes()
         == slips.run.steps[0].rows["decoder.1.cross.weights"][0, head, 0].numpy().tobytes()
     )
-    table = view.row_table(last, ladder(last.trace, parameters(last.ckpt.model, "cross", 1), cell))
+    table = page.row_table(last, ladder(last.trace, parameters(last.ckpt.model, "cross", 1), cell))
     assert table[wording("weight_in_the_querys_own_step")].tolist() == own
     assert table["weight"].tolist() != own
-    assert view.own_weights(last, replace(cell, query=5)) is None  # a row of padding
-    later = view.own_weights(last, replace(cell, kind="decoder", query=0))
+    assert page.own_weights(last, replace(cell, query=5)) is None  # a row of padding
+    later = page.own_weights(last, replace(cell, kind="decoder", query=0))
     assert later[0] == 1 and later[1:] == [None] * 29
     assert isinstance(table, pd.DataFrame)

@@ -2,51 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
-import streamlit as st
 
 from viz_transformer.analysis.weight.row_difference import RowDifference, below_largest, row_difference
 from viz_transformer.analysis.weight.weight_numbers import Cell
 from viz_transformer.figures import labels
-from viz_transformer.figures.one_weight import BarLook
-from viz_transformer.figures.one_weight import two_rows as draw
+from viz_transformer.figures.one_weight import BarLook, two_rows
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.numerals import significant
 from viz_transformer.sentences import capitalised
-from viz_transformer.ui.components.pictures import Asked
-from viz_transformer.ui.frame import frame, pictures, projector, text
+from viz_transformer.ui.frame import projector
+from viz_transformer.ui.frame.drawn import Chart, Columns, Drawn, Numbers, Text
+from viz_transformer.ui.frame.frame import ChartSize, Runs
+from viz_transformer.ui.frame.page import Chosen
 from viz_transformer.ui.pages.weight import words
 from viz_transformer.ui.session.runs import RunView
 
 
-def two_rows(a: RunView, b: RunView, cell: Cell) -> None:
-    """Draw weights and scores of the row in A and B and their difference, or a sentence on why there is none."""
-    text.section(words.A_MINUS_B)
+def draw_difference(both: Runs, chosen: Chosen) -> Iterator[Drawn]:
+    """Weights and scores of the row in A and B and their difference, or a sentence on why there is none."""
+    assert both.b is not None
+    a, b, cell = both.a, both.b, chosen["ladder"].cell
     try:
         found = row_difference(a.trace, b.trace, cell)
     except ValueError as error:
-        text.paragraph(f"{capitalised(error)}.", tone="bad")
+        yield Text(said=f"{capitalised(error)}.", tone="bad")
         return
     first, *others = describe_difference(found, a, b, cell)
-    text.paragraph(first)
-    title = words.row_of(cell.site, cell.head, cell.query)
-    captions = words.both(each.caption(title, rows=KINDS[cell.kind].writes) for each in (a, b))
-    asked = pictures.table(
-        lambda: difference_table(found, a, b, cell),
-        note=words.difference_note(captions),
-        name=labels.file_name("a-minus-b", a.summary.name, title),
-        key="weight_difference",
-    )
-    for column, quantity in zip(st.columns(2, gap="medium"), (words.WEIGHT, words.BELOW_LARGEST), strict=True):
-        with column:
-            _chart(found, a, b, cell, quantity, asked)
-    text.paragraph(" ".join(others))
+    yield Text(said=first)
+    charts = [_draw_bars(found, a, b, cell, quantity) for quantity in (words.WEIGHT, words.BELOW_LARGEST)]
+    yield Columns(parts=[[chart] for chart in charts], widths=(1, 1))
+    yield Text(said=" ".join(others))
 
 
-def _chart(found: RowDifference, a: RunView, b: RunView, cell: Cell, quantity: str, asked: Asked) -> None:
+def _draw_bars(found: RowDifference, a: RunView, b: RunView, cell: Cell, quantity: str) -> Chart:
     first, second = (row.weights if quantity == words.WEIGHT else below_largest(row) for row in (found.a, found.b))
     tokens = [keys_of(shown, cell) for shown in (a, b)]
     look = BarLook(
@@ -56,18 +49,23 @@ def _chart(found: RowDifference, a: RunView, b: RunView, cell: Cell, quantity: s
         hover=_hover(found, tokens, quantity, (first, second)),
         picked=cell.key,
         kind=cell.kind,
-        theme=frame.theme(),
         type_size=1.5 if projector.is_on() else 1.0,
     )
-    figure = draw(first, second, look)
     what = "weights" if quantity == words.WEIGHT else "scores"
-    runs = words.both(words.run(each.called, each.words()) for each in (a, b))
-    frame.chart(
-        figure,
-        key=f"weight_difference_{what}",
+    row = words.row_of(cell.site, cell.head, cell.query)
+    captions = words.both(each.caption(row, rows=KINDS[cell.kind].writes) for each in (a, b))
+    return Chart(
+        figure=lambda theme: two_rows(first, second, replace(look, theme=theme)),
         alt=words.difference_alt(what),
-        caption=words.of_row(runs, words.row_of(cell.site, cell.head, cell.query)),
-        on_table=asked,
+        numbers=Numbers(
+            frame=lambda: difference_table(found, a, b, cell),
+            note=words.difference_note(captions),
+            name=labels.file_name("a-minus-b", a.summary.name, row),
+            key="weight_difference",
+        ),
+        key=f"weight_difference_{what}",
+        size=ChartSize(),
+        caption=words.of_row(words.both(words.run(each.called, each.words()) for each in (a, b)), row),
     )
 
 

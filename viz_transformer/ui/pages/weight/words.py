@@ -98,16 +98,16 @@ SCORES_IN_FLOAT64 = "Scores are computed in float64 from the recorded query and 
 NOT_THERE_YET = "the key was not there yet"
 
 
-def place(stack: str, layer: int, head: int) -> str:
-    return f"{stack} layer {layer}, head {head}"
+def _place(cell: Cell) -> str:
+    return f"{cell.stack} layer {cell.layer}, head {cell.head}"
 
 
-def cell(place: str, query: int, key: int) -> str:
-    return f"{place}, query {query}, key {key}"
+def cell(cell: Cell) -> str:
+    return f"{_place(cell)}, query {cell.query}, key {cell.key}"
 
 
-def row_title(place: str, query: int) -> str:
-    return f"{place}: query {query} against all keys"
+def row_title(cell: Cell) -> str:
+    return f"{_place(cell)}: query {cell.query} against all keys"
 
 
 def product_of(dimension: int) -> str:
@@ -258,6 +258,11 @@ def named(name: str, value: str) -> str:
 
 def compared(name: str) -> str:
     return f"{name}, compared"
+
+
+def difference(value: float) -> str:
+    """A difference with two digits; 0 only if exact."""
+    return f"{value:.1e}" if value else "0"
 
 
 def numbers(count: int) -> str:
