@@ -327,11 +327,11 @@ def test_what_the_last_visitor_left_is_given_back_once_after_a_while(monkeypatch
 
     monkeypatch.setattr(compat, "_Runtime", Server)
     given: list[int] = []
-    compat.when_everyone_has_left(lambda: given.append(1), 0.1)
+    compat.when_everyone_has_left(lambda: given.append(1), 0.4)
 
     async def scenario() -> list[int]:
         server, counts = Server(), list[int]()
-        for active, wait in ((1, 0.3), (0, 0.02), (0, 0.3), (0, 0.3)):
+        for active, wait in ((1, 0.6), (0, 0.01), (0, 0.8), (0, 0.8)):
             server._session_mgr.num_active_sessions.return_value = active
             server._on_session_disconnected()
             await asyncio.sleep(wait)

@@ -95,7 +95,7 @@ def test_what_visitors_made_is_never_frozen(searched: None) -> None:
     assert frozen > 0
     made = [[number] for number in range(1000)]
     freeze_imports()
-    assert gc.get_freeze_count() == frozen
+    assert gc.get_freeze_count() <= frozen  # some that is frozen may be let go of
     assert any(each is made for each in gc.get_objects())
 
 
