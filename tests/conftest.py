@@ -9,6 +9,7 @@ which an idle one takes tests from another: `scheduling.py` says which it begins
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import shutil
@@ -34,12 +35,16 @@ from served import APP, ROOT, serving
 
 from viz_transformer.command import main
 from viz_transformer.command.server import find_chrome
+from viz_transformer.ui.session.memory import search_rarely
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 # No power is cut here: what a killed process has written is there without a disk that is waited for twice a file.
 os.fsync = lambda _: None
+
+# What tests import and what they are stays: searching through it for garbage was a third of what collecting them took.
+search_rarely()
 
 REQUIRED = os.environ.get("VIZ_REQUIRE_BROWSER", "") not in ("", "0")
 BROWSER_ARGS = [
@@ -238,6 +243,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
         item.keywords[BROWSER] = True
         item.add_marker(pytest.mark.flaky(reruns=1))
         browser_tests.add(item.nodeid)
+
+
+def pytest_collection_finish() -> None:
+    """What is alive now stays, and no later search for garbage goes through it."""
+    gc.collect()
+    gc.freeze()
 
 
 def needs_browser(item: pytest.Item) -> bool:
