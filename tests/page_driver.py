@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from streamlit.testing.v1 import AppTest
-from streamlit_inside import manifest_scanner
+from streamlit_inside import local_script_runner, manifest_scanner, script_run_context
 
 from viz_transformer import payload
 from viz_transformer.checkpoint import Checkpoint, load
@@ -32,6 +32,10 @@ SITES = {"encoder": "encoder.{}.self", "decoder": "decoder.{}.self", "cross": "d
 
 # Each new app reads about every installed package whether it brings components: two thirds of a short test, hence once.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
+# Each run would compile its scripts anew.
+local_script_runner.ScriptCache = cache(local_script_runner.ScriptCache)
+# A hash of each message is for a browser that keeps messages.
+script_run_context.populate_hash_if_needed = lambda message: None
 # There is no browser here to paint a page's picture before the rest of it.
 frame.A_MOMENT = 0
 
