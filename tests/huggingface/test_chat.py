@@ -120,9 +120,15 @@ def test_a_hostile_template_ends_in_its_own_sentence(name: str) -> None:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGXCPU"), reason="this system has no limit of the processor's time")
-def test_a_template_may_take_little_of_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_template_may_take_little_of_the_processor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here with a limit of one second."""
+    program, seconds = Path(chat_worker.__file__).read_text(encoding="utf-8"), "SECONDS, LONGEST = 512 * 2**20, {}, "
+    assert chat_worker.SECONDS == 5 and seconds.format(5) in program
+    (tmp_path / "worker.py").write_text(program.replace(seconds.format(5), seconds.format(1)), encoding="utf-8")
+    monkeypatch.setattr(chat_worker, "__file__", str(tmp_path / "worker.py"))
+    monkeypatch.setattr(chat_worker, "SECONDS", 1)
     monkeypatch.setattr(chat, "PATIENCE", 300.0)
-    assert refused(LOOPS) == "it takes more than 5 seconds of the processor"
+    assert refused(LOOPS) == "it takes more than 1 seconds of the processor"
 
 
 @pytest.mark.parametrize(("template", "patience"), [("a", 0.001), ("{{ 10 ** (10 ** 9) }}", 1.5)])
