@@ -221,12 +221,18 @@ def test_a_persons_own_answer_wins_and_is_not_measured() -> None:
     assert "n_heads" not in {each.name for each in found.tables}
 
 
+ANSWERED = {name: getattr(vt.load(BUNDLED / "copy").config, name) for name in (*TOGETHER, "n_heads", "activation")}
+"""By a person, where what is measured is other things."""
+
+
 def of_roles(found: Measurement) -> dict[str, Losses]:
     return {each.name: each for each in found.tables if each.name.startswith(("source_", "target_"))}
 
 
 def test_the_start_token_of_the_source_is_found_where_the_texts_tell_it() -> None:
-    _, found = measure_alternative(without_config("copy", specials={"source_eos": None}), own_texts("copy"))
+    _, found = measure_alternative(
+        without_config("copy", settings=ANSWERED, specials={"source_eos": None}), own_texts("copy")
+    )
     roles = of_roles(found)
     assert set(roles) == {f"{side}_{role}" for side in SIDES for role in ROLES} - {"source_eos"}
     assert roles["target_bos"].told and roles["target_bos"].value == "<s>"
@@ -234,9 +240,8 @@ def test_the_start_token_of_the_source_is_found_where_the_texts_tell_it() -> Non
 
 
 def test_padding_that_is_masked_cannot_be_told_but_is_no_token_that_the_texts_need() -> None:
-    given = {name: getattr(vt.load(BUNDLED / "copy").config, name) for name in (*TOGETHER, "n_heads", "activation")}
     specials = {name: token for name, token in USUAL.items() if name != "pad"}
-    _, found = measure_alternative(without_config("copy", settings=given, specials=specials), own_texts("copy"))
+    _, found = measure_alternative(without_config("copy", settings=ANSWERED, specials=specials), own_texts("copy"))
     roles = of_roles(found)
     for role, needed in (("source_pad", "</s>"), ("target_pad", "<s>")):  # what is read of each text, and not alone
         assert roles[role].verdict == (
@@ -372,8 +377,9 @@ def copy(tmp_path: Path) -> list[object]:
     folder = BUNDLED / "copy"
     words: list[object] = ["import", folder / "model.safetensors", "--out", tmp_path / "out"]
     words += ["--source-vocab", folder / "source_vocab.json", "--target-vocab", folder / "target_vocab.json"]
-    for role in ("bos=<s>", "unk=<unk>", "pad=<pad>", "source_eos=</s>"):
-        words += ["--set", role]
+    known = (f"{name}={ANSWERED[name]}" for name in (*TOGETHER, "activation"))
+    for each in ("bos=<s>", "unk=<unk>", "pad=<pad>", "source_eos=</s>", *known):
+        words += ["--set", each]
     return [*words, "--texts", tmp_path / "pairs.tsv"]
 
 
