@@ -90,36 +90,28 @@ def test_the_source_package_brings_the_same_checkpoints(tmp_path: Path) -> None:
     assert {part[2] for part in parts if part[1] == "checkpoints"} == set(SHIPPED)
 
 
-def test_an_installed_app_draws_its_first_page_and_its_command_finds_its_checkpoints(installed: Path) -> None:
+def test_an_installed_app_without_the_extra_of_folders_draws_its_first_page_and_its_command_finds_its_checkpoints(
+    installed: Path,
+) -> None:
     program = (
+        "import sys\n"
+        "for name in ('transformers', 'tokenizers', 'sentencepiece', 'huggingface_hub'):\n"
+        "    sys.modules[name] = None  # what is not installed\n"
         "from streamlit.testing.v1 import AppTest\n"
         "from viz_transformer.command import main\n"
         "from viz_transformer.command.server import entry_script\n"
         "app = AppTest.from_file(str(entry_script()), default_timeout=100).run()\n"
-        "print(entry_script(), [error.value for error in app.exception], bool(app.title or app.header))\n"
-        "main(['list'])"
-    )
-    lines = run_installed(installed, program).splitlines()
-    page = lines.index(f"{installed / 'viz_transformer' / '_app' / 'app.py'} [] True")
-    assert [line.split()[0] for line in lines[page + 1 :]] == ["name", *sorted(SHIPPED)]
-
-
-def test_an_installed_app_without_the_extra_of_folders_reads_its_own_models_and_says_what_is_lacking(
-    installed: Path,
-) -> None:
-    without = "import sys\nfor name in ('transformers', 'tokenizers', 'sentencepiece', 'huggingface_hub'):\n"
-    without += "    sys.modules[name] = None  # what is not installed\n"
-    page = (
-        "from streamlit.testing.v1 import AppTest\n"
-        "from viz_transformer.command.server import entry_script\n"
-        "app = AppTest.from_file(str(entry_script()), default_timeout=60).run()\n"
-        "print(len(app.exception), [title.value for title in app.title])\n"
+        "print(entry_script(), [error.value for error in app.exception], [title.value for title in app.title])\n"
         "import viz_transformer as vt\n"
         "print(vt.decode(vt.load('copy'), 'abc').text)\n"
         "from viz_transformer import huggingface\n"
         "print(huggingface.lacking())\n"
+        "main(['list'])"
     )
-    assert run_installed(installed, without + page).splitlines()[-3:] == ["0 ['Run']", "abc", "transformers"]
+    lines = run_installed(installed, program).splitlines()
+    page = lines.index(f"{installed / 'viz_transformer' / '_app' / 'app.py'} [] ['Run']")
+    assert lines[page + 1 : page + 3] == ["abc", "transformers"]
+    assert [line.split()[0] for line in lines[page + 3 :]] == ["name", *sorted(SHIPPED)]
 
 
 def test_requirements_pin_what_the_project_asks_for() -> None:
