@@ -98,16 +98,26 @@ def test_a_page_with_charts_waits_for_the_pandas_that_another_session_imports(tm
     assert "Traceback" not in log.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    "where", ["{}", "st.fragment(lambda: {})()", "def broken(: {}"], ids=["page", "part", "syntax"]
-)
-def test_an_error_is_said_in_one_sentence_and_its_details_stay_in_the_log(tmp_path: Path, where: str) -> None:
-    script, log = tmp_path / "broken.py", tmp_path / "app.log"
-    detail = "what_only_the_log_may_say"
-    script.write_text(f"import streamlit as st\nst.title('Broken')\n{where.format(detail)}\n", encoding="utf-8")
+BROKEN = """
+import streamlit as st
+st.title("Broken")
+if st.query_params["where"] == "page":
+    what_only_the_log_may_say
+st.fragment(lambda: what_only_the_log_may_say)()
+"""
+
+
+@pytest.mark.parametrize(("code", "places"), [(BROKEN, ["page", "part"]), ("def what_only_the_log_may_say(: {}", [""])])
+def test_an_error_is_said_in_one_sentence_and_its_details_stay_in_the_log(
+    tmp_path: Path, code: str, places: list[str]
+) -> None:
+    script, log, detail = tmp_path / "broken.py", tmp_path / "app.log", "what_only_the_log_may_say"
+    script.write_text(code, encoding="utf-8")
     with serving([sys.executable, "-c", SERVED, str(script)], log) as address:
-        sent = b"".join(each.SerializeToString() for each in visit(address) if not each.HasField("new_session"))
-    assert detail.encode() not in sent and b"broken.py" not in sent and b"Traceback" not in sent
-    assert detail in log.read_text(encoding="utf-8")
-    if not where.startswith("def"):  # what cannot be compiled is answered by Streamlit's own sentence
-        assert FAILED.encode() in sent and b"Streamlit Cloud" not in sent
+        for where in places:
+            logged, messages = len(log.read_text(encoding="utf-8")), visit(address, query=f"where={where}")
+            sent = b"".join(each.SerializeToString() for each in messages if not each.HasField("new_session"))
+            assert detail.encode() not in sent and b"broken.py" not in sent and b"Traceback" not in sent
+            assert detail in log.read_text(encoding="utf-8")[logged:]
+            if code == BROKEN:  # what cannot be compiled is answered by Streamlit's own sentence
+                assert FAILED.encode() in sent and b"Streamlit Cloud" not in sent
