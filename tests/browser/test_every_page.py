@@ -1,6 +1,8 @@
-"""Every page with a bundled model of each kind: it answers its question; nothing on it sticks out, overlaps or is cut.
+"""Every page with a bundled model of each kind: it answers its question; nothing on it sticks out, overlaps or is cut,
+and on a telephone it is no wider than the screen.
 
-The models are dealt over the pages in turn; every page with every one of them is tried before a release.
+The models are dealt over the pages in turn, and so are all sizes but the narrow one and that of a telephone; every page
+with every model and at every size is tried before a release.
 Each page with each bundled model, without a browser: `pages/test_bundled.py`. Models of other families, with turned
 queries, biases by distance or labels: `test_families.py`.
 """
@@ -18,6 +20,7 @@ from playwright.sync_api import Page, expect
 Size = tuple[int, int]
 NARROW = (900, 700)
 SIZES = (NARROW, (1280, 720), (1280, 900), (1920, 1080))
+TELEPHONES = ((390, 844), (360, 740))
 MODELS = ("numbers-any", "multi30k-de-en", "taylor", "shakespeare", "en-it-slips")
 """Two stacks over characters, and over words with long names; learned positions and formulas; a decoder alone; and the
 slips of a notebook: raw reshape, norms behind, padded texts."""
@@ -52,6 +55,17 @@ def looked_at(page: Page, edge: bool) -> list[str]:
     return [*found, *(f"sticks out: {each}" for each in (page.evaluate(STICKING_OUT) if edge else ()))]
 
 
+def too_wide(page: Page) -> list[str]:
+    """The telephones that the page is wider than."""
+    found = []
+    for width, height in TELEPHONES:
+        page.set_viewport_size({"width": width, "height": height})
+        page.evaluate(AT_REST)
+        if page.get_by_test_id("stMain").evaluate("(main) => main.scrollWidth - main.clientWidth"):
+            found.append(f"{width}x{height}: wider than the screen")
+    return found
+
+
 def arrived(page: Page) -> None:
     expect(page.locator(".st-key-next a").last).to_be_attached()
     expect(page.locator("[data-test-script-state=running], [data-testid=stSkeleton]")).to_have_count(0)
@@ -72,10 +86,11 @@ EVERY = [
 
 @pytest.mark.parametrize("models", [pytest.param(DEALT, id="dealt"), *EVERY])
 def test_every_page_answers_its_question_and_nothing_on_it_overlaps_or_is_cut(app_server, browser, models):
-    sizes, wrong = SIZES, {}
+    wrong = {}
     with opened(browser, app_server, script=NOTES, run_view="whole") as page:  # where the tour is offered once
-        for title, name in models.items():
+        for number, (title, name) in enumerate(models.items()):
             path, answer = PAGES[title]
+            sizes = (NARROW, SIZES[1 + number % 3]) if models is DEALT else SIZES
             visit(page, f"/{path}", checkpoint=name, run_view="whole")
             expect(page.locator("h1")).to_have_text(title)
             expect(page.locator(answer).first).to_be_visible()
@@ -83,9 +98,9 @@ def test_every_page_answers_its_question_and_nothing_on_it_overlaps_or_is_cut(ap
             expect(page.locator(".vt-note.vt-bad:visible")).to_have_count(0)
             assert address(page)["checkpoint"] == name
             arrived(page)
-            if found := problems(page, *sizes):
+            turn = -1 if number % 2 else 1
+            if found := [*problems(page, *sizes[::turn]), *too_wide(page)]:  # the next page is come to on a telephone
                 wrong[title, name] = found
-            sizes = sizes[::-1]  # the next page is come to at the last size of this one
     assert wrong == {}
 
 

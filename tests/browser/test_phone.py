@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 from browser.boxes import AT_REST
-from browser.driving import opened, visit
+from browser.driving import opened
+from browser.test_every_page import TELEPHONES
 from browser.test_in_view import finished
 from browser.test_pages import PAGES
 from playwright.sync_api import Locator, Page, expect
-
-SIZES = [(390, 844), (360, 740)]
 
 
 def whole(page: Page, part: Locator) -> bool:
@@ -21,7 +20,7 @@ def whole(page: Page, part: Locator) -> bool:
     return place["x"] >= 0 and place["x"] + place["width"] <= size["width"]
 
 
-@pytest.mark.parametrize(("width", "height"), [pytest.param(*SIZES[0], marks=pytest.mark.slow), SIZES[1]])
+@pytest.mark.parametrize(("width", "height"), [pytest.param(*TELEPHONES[0], marks=pytest.mark.slow), TELEPHONES[1]])
 def test_all_of_run_can_be_used_on_a_telephone(app_server, browser, width, height):
     with opened(browser, app_server, "/", run_view="whole", checkpoint="numbers-any", text="29,284.30") as page:
         page.set_viewport_size({"width": width, "height": height})
@@ -41,19 +40,15 @@ def test_all_of_run_can_be_used_on_a_telephone(app_server, browser, width, heigh
         expect(page.locator(".st-key-sidebar_model")).to_be_in_viewport(ratio=1)
 
 
-@pytest.mark.parametrize(
-    "anew", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["come to", "loaded anew at each size"]
-)
-def test_no_page_is_wider_than_a_telephone(app_server, browser, anew):
+@pytest.mark.slow
+def test_no_page_that_is_loaded_anew_is_wider_than_a_telephone(app_server, browser):
+    """Those that are come to: `test_every_page.py`."""
     wrong = []
     with opened(browser, app_server, "/input", checkpoint="numbers-any") as page:
-        for number, (path, _) in enumerate(PAGES.values()):
-            for first, (width, height) in enumerate(SIZES[:: -1 if number % 2 else 1]):
+        for path, _ in PAGES.values():
+            for width, height in TELEPHONES:
                 page.set_viewport_size({"width": width, "height": height})
-                if anew:
-                    page.goto(f"{app_server}/{path}")
-                elif not first:
-                    visit(page, f"/{path}", run_view="whole")
+                page.goto(f"{app_server}/{path}")
                 finished(page)
                 page.evaluate(AT_REST)
                 if page.locator(".stMain").evaluate("(main) => main.scrollWidth - main.clientWidth"):
