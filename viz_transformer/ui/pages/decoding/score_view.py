@@ -19,6 +19,7 @@ from viz_transformer.ui.frame import controls, text
 from viz_transformer.ui.frame.drawn import Columns, Drawn, Group, Markup, Numbers, TableButton, Text, Widget
 from viz_transformer.ui.pages.decoding import words
 from viz_transformer.ui.pages.decoding.branch_list import grow_from
+from viz_transformer.ui.pages.decoding.fields import FIELDS
 from viz_transformer.ui.session import cached, state
 from viz_transformer.ui.session.generation_config import GenerationConfig
 from viz_transformer.ui.session.runs import ProgressBar, RunView
@@ -56,7 +57,7 @@ def _put_box(problem: str) -> None:
     controls.text_box(
         words.SCORE_LABEL,
         placeholder=words.SCORE_PLACEHOLDER,
-        **state.widget_args("dec_text", key="decoding_score_text", value=state.selection()["dec_text"] or ""),
+        **state.widget_args("dec_text", key="decoding_score_text", value=FIELDS.now().dec_text or ""),
     )
     if problem:
         text.paragraph(problem, tone="bad")
