@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 
 from viz_transformer.analysis.layers.experts import Measure, Routing, routing, select_drawn_experts
 from viz_transformer.analysis.layers.sublayers import SubLayer
 from viz_transformer.figures import labels
 from viz_transformer.numerals import significant
-from viz_transformer.ui.frame import pictures, text
+from viz_transformer.ui.frame import text
+from viz_transformer.ui.frame.drawn import Drawn, Heading, Markup, Numbers, TableButton, Text
+from viz_transformer.ui.frame.frame import Runs
+from viz_transformer.ui.frame.page import Chosen
 from viz_transformer.ui.pages.layers import words
-from viz_transformer.ui.pages.layers.layers_tables import chosen_token, token_index, token_name
+from viz_transformer.ui.pages.layers.layers_tables import scrolled, token_index, token_name
 from viz_transformer.ui.session.memoize import memoize
 from viz_transformer.ui.session.runs import RunView
 
@@ -26,32 +29,32 @@ def _routing(shown: RunView, place: SubLayer) -> Routing | None:
     return routing(shown.trace, place)
 
 
-def has_experts(shown: RunView, place: SubLayer) -> bool:
-    """Whether this sub-layer has a router that was recorded."""
-    return _routing(shown, place) is not None
+def has_experts(both: Runs, chosen: Chosen) -> bool:
+    """Whether the chosen sub-layer has a router that was recorded."""
+    return chosen["place"] is not None and _routing(both.main, chosen["place"]) is not None
 
 
-def router(shown: RunView, place: SubLayer) -> None:
+def draw_router(both: Runs, chosen: Chosen) -> Iterator[Drawn]:
     """The experts of the chosen token: the router's number, its measure as a bar, and the share of the chosen."""
+    shown, place, token = both.main, chosen["place"], chosen["token"]
     found = _routing(shown, place)
-    if found is None:
-        return
-    token, count = chosen_token(place.stack), found.numbers.shape[1]
+    assert found is not None
+    count = found.numbers.shape[1]
     drawn = select_drawn_experts(found, token, MOST)
     name = labels.isolate(labels.shorten(labels.visible(token_name(shown, place.stack, token)), 24))
-    text.section(words.router_heading(name, token))
-    st.html(_bars(found, token, drawn))
-    pictures.table_button(
-        lambda: _table(shown, place, found),
+    yield Heading(said=words.router_heading(name, token))
+    yield _bars(found, token, drawn)
+    numbers = Numbers(
+        frame=lambda: _table(shown, place, found),
         note=words.router_note(
             shown.caption(words.router_of(place.title), rows=place.stack == "decoder"), _measure(found), count
         ),
         name=labels.file_name(shown.summary.name, place.short, "router"),
-        key="layers_router",
     )
-    text.paragraph(describe_experts(found, token, name))
+    yield TableButton(numbers=numbers, key="layers_router")
+    yield Text(said=describe_experts(found, token, name))
     if count > len(drawn):
-        text.paragraph(words.experts_shown(len(drawn), count, _measure(found)))
+        yield Text(said=words.experts_shown(len(drawn), count, _measure(found)))
 
 
 def _measure(found: Routing) -> Measure | None:
@@ -83,7 +86,7 @@ def describe_experts(found: Routing, token: int, name: str) -> str:
     )
 
 
-def _bars(found: Routing, token: int, drawn: list[int]) -> str:
+def _bars(found: Routing, token: int, drawn: list[int]) -> Markup:
     rows = []
     for expert in drawn:
         measured, chosen = float(found.measured[token, expert]), bool(found.chosen[token, expert])
@@ -96,9 +99,8 @@ def _bars(found: Routing, token: int, drawn: list[int]) -> str:
         )
     names = [words.EXPERT, words.ROUTER_NUMBER, words.MEASURES[_measure(found)], words.SHARE_IN_SUM]
     head = text.cells(names, "th")
-    return (
-        '<div class="vt-ly-scroll" tabindex="0"><table class="vt-layers vt-router"><thead>'
-        f"<tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+    return scrolled(
+        f'<table class="vt-layers vt-router"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
     )
 
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
-import streamlit as st
 
 from viz_transformer.analysis.attention.maps import added_padding
 from viz_transformer.analysis.layers.sublayers import Flow, tokens_of
 from viz_transformer.figures import labels
 from viz_transformer.model.kinds import SIDE_OF, StackName
 from viz_transformer.ui.frame import text
+from viz_transformer.ui.frame.drawn import Drawn, Markup, Numbers, TableButton, Text
 from viz_transformer.ui.frame.frame import Runs
+from viz_transformer.ui.frame.page import Chosen
 from viz_transformer.ui.pages.layers import words
-from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import RunView
 
 MAX_ROWS = 200
@@ -30,34 +31,43 @@ def heading(name: str, both: Runs) -> str:
     return words.heading(name, "" if both.b is None else both.main.name)
 
 
-def chosen_token(stack: StackName) -> int:
-    """The selected position of the stack."""
-    return int(state.selection()[SIDE_OF[stack].field])
-
-
-def token_table(
+def draw_tokens(
     shown: RunView,
-    stack: StackName,
+    chosen: Chosen,
     columns: Sequence[tuple[str, Any, int]],
     *,
     foot: Sequence[tuple[str, Sequence[str]]] = (),
-) -> None:
-    """A row for each token that is not padding; the selected one is marked. Shares carry a grey bar."""
-    drawn, chosen = drawn_rows(shown, stack), chosen_token(stack)
+    note: str,
+    name: str,
+    key: str,
+) -> Iterator[Drawn]:
+    """A row for each token that is not padding; the selected one is marked. Shares carry a grey bar.
+
+    columns: names, values by token and digits. note, name, key: of the table of all numbers, which a button opens.
+    """
+    stack, token = chosen["stack"], chosen["token"]
+    drawn = drawn_rows(shown, stack)
     body = []
     for row in drawn:
         numbers = {name: float(values[row]) for name, values, _ in columns}
         lost = any(value != value for name, value in numbers.items() if name not in RATIOS)
         cells = "".join(_number_cell(name, numbers[name], digits, lost=lost) for name, _, digits in columns)
-        mark = ' class="vt-ly-chosen"' if row == chosen else ""
+        mark = ' class="vt-ly-chosen"' if row == token else ""
         body.append(f"<tr{mark}>{row_head(shown, stack, row)}{cells}</tr>")
     feet = "".join(f"<tr>{text.cells([name], 'th')}{text.cells(values)}</tr>" for name, values in foot)
     head = text.cells([words.TOKEN, *(name for name, _, _ in columns)], "th")
-    st.html(
-        '<div class="vt-ly-scroll" tabindex="0"><table class="vt-layers"><thead>'
-        f"<tr>{head}</tr></thead><tbody>{''.join(body)}</tbody><tfoot>{feet}</tfoot></table></div>"
+    yield scrolled(
+        '<table class="vt-layers"><thead>'
+        f"<tr>{head}</tr></thead><tbody>{''.join(body)}</tbody><tfoot>{feet}</tfoot></table>"
     )
-    say_what_is_left_out(shown, stack, drawn)
+    yield from describe_left_out(shown, stack, drawn)
+    frame = partial(flow_table, shown, stack, [(name, values) for name, values, _ in columns])
+    yield TableButton(numbers=Numbers(frame=frame, note=note, name=name), key=key)
+
+
+def scrolled(table: str) -> Markup:
+    """A table that is scrolled in its place."""
+    return Markup(html=text.Html(f'<div class="vt-ly-scroll" tabindex="0">{table}</div>'))
 
 
 def _number_cell(name: str, value: float, digits: int, *, lost: bool) -> str:
@@ -94,13 +104,14 @@ def drawn_rows(shown: RunView, stack: StackName, among: range | None = None) -> 
     return [row for row in among or range(len(padding)) if not padding[row]][:MAX_ROWS]
 
 
-def say_what_is_left_out(shown: RunView, stack: StackName, drawn: Sequence[int]) -> None:
+def describe_left_out(shown: RunView, stack: StackName, drawn: Sequence[int]) -> Iterator[Text]:
+    """Which tokens have no row."""
     padding = added_padding(tokens_of(shown.trace, stack))
     own = int((~padding).sum())
     if padding.any():
-        text.paragraph(words.padding_left_out(int(padding.sum())))
+        yield Text(said=words.padding_left_out(int(padding.sum())))
     if own > len(drawn):
-        text.paragraph(words.first_tokens(len(drawn), own))
+        yield Text(said=words.first_tokens(len(drawn), own))
 
 
 def flow_table(shown: RunView, stack: StackName, columns: Sequence[tuple[str, Any]]) -> pd.DataFrame:

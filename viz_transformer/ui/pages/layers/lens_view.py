@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pandas as pd
-import streamlit as st
 
 from viz_transformer.analysis.layers.lens import (
     OWN_STEP,
@@ -19,21 +18,23 @@ from viz_transformer.analysis.layers.lens import (
 )
 from viz_transformer.analysis.layers.sublayers import tokens_of
 from viz_transformer.figures import labels
-from viz_transformer.model.kinds import StackName, stacks_of
-from viz_transformer.ui.frame import pictures, text
+from viz_transformer.model.hooked_model import Unavailable
+from viz_transformer.model.kinds import SIDE_OF, StackName, stacks_of
+from viz_transformer.ui.frame import words as of_frame
+from viz_transformer.ui.frame.drawn import Button, Drawn, Heading, Markup, Numbers, TableButton, Text
 from viz_transformer.ui.frame.frame import Runs
+from viz_transformer.ui.frame.page import Chosen
 from viz_transformer.ui.pages.layers import words
-from viz_transformer.ui.pages.layers.fields import FIELDS
+from viz_transformer.ui.pages.layers.fields import LensRows
 from viz_transformer.ui.pages.layers.layers_tables import (
-    chosen_token,
+    describe_left_out,
     drawn_rows,
     heading,
     row_head,
-    say_what_is_left_out,
+    scrolled,
     token_html,
     token_index,
 )
-from viz_transformer.ui.session import state
 from viz_transformer.ui.session.memoize import memoize
 from viz_transformer.ui.session.runs import RunView
 
@@ -43,11 +44,11 @@ def _lens(shown: RunView, first: int, end: int) -> Lens:
     return lens(shown.trace, shown.ckpt.hooked_model, own=shown.run.per_step_rows, rows=range(first, end))
 
 
-def lens_of(shown: RunView, stack: StackName) -> Lens | None:
+def lens_of(shown: RunView, stack: StackName, token: int) -> Lens | None:
     """The lens of a stack at the chosen token and as many others as take no time; None where there is none."""
     if undefined_lens(shown.trace.spec, stack):
         return None
-    rows = rows_at_a_glance(shown.trace, stack, chosen_token(stack))
+    rows = rows_at_a_glance(shown.trace, stack, token)
     return _lens(shown, rows.start, rows.stop)
 
 
@@ -56,47 +57,50 @@ def _whole(shown: RunView, stack: StackName) -> Lens:
     return _lens(shown, 0, len(tokens_of(shown.trace, stack)))
 
 
-def lens_panel(both: Runs) -> None:
+def draw_lens(both: Runs, chosen: Chosen) -> Iterator[Drawn]:
     """What the output layer would say of the stream after each layer, or the sentence why there is no lens."""
-    shown = both.main
-    spec = shown.trace.spec
-    text.section(heading(words.LENS, both))
+    shown, spec = both.main, both.main.trace.spec
+    yield Heading(said=heading(words.LENS, both))
     for stack in stacks_of(spec):
         if reason := undefined_lens(spec, stack):
-            text.paragraph(reason)
+            yield Text(said=reason)
     read = stacks_of(spec)[-1]
     if undefined_lens(spec, read):
         return
-    near = lens_of(shown, read)
+    token = chosen[SIDE_OF[read].field]
+    try:
+        near = lens_of(shown, read, token)
+    except Unavailable as error:
+        yield Text(said=of_frame.not_told(words.NEEDS_OUTPUT, error))
+        return
     assert near is not None
-    found = near if FIELDS.now().lens_rows == "near" else _whole(shown, read)
-    text.paragraph(" ".join(lens_remarks(spec)))
-    _lens_html(shown, read, found)
-    _which_rows(shown, read, near)
-    pictures.table_button(
-        lambda: lens_table(shown, read, _whole(shown, read)),
-        note=words.lens_note(
-            shown.caption(words.LENS, rows=read == "decoder"), words.LAST_PASS if _has_own(found) else words.LAST_LAYER
-        ),
+    found = near if chosen["lens_rows"] == "near" else _whole(shown, read)
+    yield Text(said=" ".join(lens_remarks(spec)))
+    drawn = drawn_rows(shown, read, found.rows)
+    yield _draw_table(shown, read, found, drawn, token)
+    if len(found.rows) == len(tokens_of(shown.trace, read)):
+        yield from describe_left_out(shown, read, drawn)
+    yield from _choose_rows(shown, read, near, chosen["lens_rows"])
+    last = words.LAST_PASS if _has_own(found) else words.LAST_LAYER
+    numbers = Numbers(
+        frame=lambda: lens_table(shown, read, _whole(shown, read)),
+        note=words.lens_note(shown.caption(words.LENS, rows=read == "decoder"), last),
         name=labels.file_name(shown.summary.name, "logit-lens"),
-        key="layers_lens",
     )
-    text.paragraph(lens_words(shown, read, found))
+    yield TableButton(numbers=numbers, key="layers_lens")
+    yield Text(said=lens_words(shown, read, found))
 
 
-def _which_rows(shown: RunView, stack: StackName, near: Lens) -> None:
-    """Draw, if a lens of all tokens takes time, which ones are shown, and a button for the others."""
+def _choose_rows(shown: RunView, stack: StackName, near: Lens, rows: LensRows) -> Iterator[Drawn]:
+    """Which tokens are shown, if a lens of all of them takes time, and a button for the others."""
     count = len(tokens_of(shown.trace, stack))
     if len(near.rows) == count:
         return
-    if FIELDS.now().lens_rows == "all":
-        back = {"lens_rows": "near"}
-        st.button(words.ONLY_NEAR, key="lens_near", type="tertiary", on_click=state.select, kwargs=back)
+    if rows == "all":
+        yield Button(label=words.ONLY_NEAR, key="lens_near", fields={"lens_rows": "near"})
         return
-    first, last = near.rows[0], near.rows[-1]
-    text.paragraph(words.some_tokens(first, last, count, shown.trace["logits"].shape[-1]))
-    more = {"lens_rows": "all"}
-    st.button(words.all_tokens(count), key="lens_all", type="tertiary", on_click=state.select, kwargs=more)
+    yield Text(said=words.some_tokens(near.rows[0], near.rows[-1], count, shown.trace["logits"].shape[-1]))
+    yield Button(label=words.all_tokens(count), key="lens_all", fields={"lens_rows": "all"})
 
 
 def lens_words(shown: RunView, stack: StackName, found: Lens) -> str:
@@ -119,10 +123,9 @@ def _final(found: Lens) -> str:
     return words.LAST_PASS if _has_own(found) else words.FINAL
 
 
-def _lens_html(shown: RunView, stack: StackName, found: Lens) -> None:
-    """The lens as a table, token x layer."""
-    trace, chosen = shown.trace, chosen_token(stack)
-    drawn = drawn_rows(shown, stack, found.rows)
+def _draw_table(shown: RunView, stack: StackName, found: Lens, drawn: Sequence[int], token: int) -> Markup:
+    """The lens as a table, token x layer, of these rows; token: the row that is marked."""
+    trace = shown.trace
     at = [row - found.rows.start for row in drawn]
     writes = stack == "decoder"
     last = len(found.stations) - 1 - _has_own(found)
@@ -143,15 +146,13 @@ def _lens_html(shown: RunView, stack: StackName, found: Lens) -> None:
         cells = "".join(_lens_cell(shown, found, row, column, next_id) for column in range(len(names)))
         written = trace.next_tokens[row] if writes else None
         own = f"<td>{token_html(written) if written is not None else words.UNDEFINED}</td>" if writes else ""
-        mark = ' class="vt-ly-chosen"' if row == chosen else ""
+        mark = ' class="vt-ly-chosen"' if row == token else ""
         body.append(f"<tr{mark}>{row_head(shown, stack, row)}{own}{cells}</tr>")
     wrote = f"<th>{words.WRITES}</th>" if writes else ""
-    st.html(
-        '<div class="vt-ly-scroll" tabindex="0"><table class="vt-layers vt-lens"><thead><tr>'
-        f"<th>{words.READS}</th>{wrote}{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
+    return scrolled(
+        '<table class="vt-layers vt-lens"><thead><tr>'
+        f"<th>{words.READS}</th>{wrote}{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
     )
-    if len(found.rows) == len(tokens_of(shown.trace, stack)):
-        say_what_is_left_out(shown, stack, drawn)
 
 
 def _lens_cell(shown: RunView, found: Lens, row: int, column: int, next_id: int | None) -> str:

@@ -12,11 +12,10 @@ import numpy as np
 from viz_transformer.analysis.layers.lens import OWN_STEP, Lens
 from viz_transformer.analysis.layers.sublayers import Flow
 from viz_transformer.figures import labels
-from viz_transformer.model.kinds import StackName
 from viz_transformer.model.layout import PART_NAMES
 from viz_transformer.numerals import percent
 from viz_transformer.ui.frame.questions import Question, cite
-from viz_transformer.ui.pages.layers import lens_view, view, words
+from viz_transformer.ui.pages.layers import lens_view, words
 from viz_transformer.ui.session.runs import RunView
 
 MAX_TIED = 2
@@ -95,13 +94,6 @@ def at_stop(shown: RunView, flows: Sequence[Flow], found: Lens | None, position:
     if all(read):
         said.append(words.lens_reads([(token, names[column]) for token, column in zip(read, at, strict=True)]))
     return tuple(said)
-
-
-def ringed(shown: RunView, stack: StackName, position: int) -> tuple[str, ...]:
-    """Where the tour puts its ring: the sub-layer that added most, on the rail; else the rail."""
-    most = None if view.not_told(shown) is not None else most_added(view.flows_of(shown, stack), position)
-    part = () if most is None else (f'.st-key-layers_top >>> .rail [title^="{most.place.title}"]',)
-    return (*part, ".st-key-layers_top >>> .rail", ".st-key-question")
 
 
 def _is_memory(shown: RunView, most: Flow) -> bool:

@@ -1,34 +1,31 @@
-"""Parts of the Layers page: the rail, what a sub-layer did by token, its norm, and the stream along the depth."""
+"""The Layers page: the rail, what a sub-layer did by token, its norm, and the stream along the depth."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import streamlit as st
 
 from viz_transformer.analysis.layers import sublayers
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.model_maps import rail_data
 from viz_transformer.figures.layers import Marked, Panel, Size, gain_chart, stream_chart
 from viz_transformer.model.hooked_model import Unavailable
-from viz_transformer.model.kinds import KINDS, StackName, stacks_of
+from viz_transformer.model.kinds import KINDS, SIDE_OF, StackName, stacks_of
 from viz_transformer.model.layout import PART_NAMES
 from viz_transformer.numerals import significant
 from viz_transformer.ui.components.pictures import rail
-from viz_transformer.ui.frame import frame, pictures, projector, text
+from viz_transformer.ui.frame import frame, projector
+from viz_transformer.ui.frame import words as of_frame
+from viz_transformer.ui.frame.drawn import Chart, Columns, Component, Drawn, Heading, Numbers, Text
 from viz_transformer.ui.frame.frame import Runs
-from viz_transformer.ui.pages.layers import words
-from viz_transformer.ui.pages.layers.fields import FIELDS
-from viz_transformer.ui.pages.layers.layers_tables import (
-    chosen_token,
-    flow_table,
-    heading,
-    stream_table,
-    token_name,
-    token_table,
-)
+from viz_transformer.ui.frame.page import Chosen, Page, View
+from viz_transformer.ui.frame.questions import Question
+from viz_transformer.ui.pages.layers import lens_view, question, whole_layers_view, words
+from viz_transformer.ui.pages.layers.experts_view import draw_router, has_experts
+from viz_transformer.ui.pages.layers.layers_tables import draw_tokens, heading, stream_table, token_name
+from viz_transformer.ui.pages.layers.lens_view import draw_lens
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.memoize import memoize, memoize_figure
 from viz_transformer.ui.session.runs import RunView
@@ -40,25 +37,31 @@ PROJECTED = 1.4
 """By how much letters grow on a projector."""
 
 
-# --- what is selected
+# ---- what is selected
 
 
-def chosen_stack() -> StackName:
-    """The stack of the selected kind of attention."""
-    return KINDS[state.SHARED.now().kind].stack
-
-
-def chosen_place(shown: RunView) -> sublayers.SubLayer | None:
-    """The selected sub-layer, or None for the stack's final norm; where there is none, a remark and another."""
-    chosen = state.SHARED.now()
+def prepare(both: Runs, chosen: Chosen) -> Chosen:
+    """The stack and its position, the sub-layer or None for the stack's final norm, and why only whole layers are
+    shown, if so; where there is no final norm, a remark and another sub-layer."""
+    shown, kind, part = both.main, chosen["kind"], chosen["part"]
+    stack = KINDS[kind].stack
+    found = {"stack": stack, "token": chosen[SIDE_OF[stack].field]}
+    if shown.recorded:
+        return {**found, "place": None, "why": words.ONLY_WHOLE}
     spec = shown.trace.spec
-    if FIELDS.now().part == "final" and not spec.final_norm:
+    if part == "final" and not spec.final_norm:
         state.remark(words.no_final_norm(shown.summary.name))
-        state.clamp(part="attention")
-    return sublayers.place_of(spec, chosen.kind, chosen.layer, FIELDS.now().part)
+        part = "attention"
+        state.clamp(part=part)
+    why = not_told(shown)
+    return {
+        **found,
+        "place": sublayers.place_of(spec, kind, chosen["layer"], part),
+        "why": None if why is None else words.only_whole_layers(why),
+    }
 
 
-# --- numbers of a run, kept
+# ---- numbers of a run, kept
 
 
 @memoize(16)
@@ -77,15 +80,27 @@ def not_told(shown: RunView) -> str | None:
     return None
 
 
-# --- the rail
+# ---- the rail, and one sub-layer beside it
 
 
-def model_rail(shown: RunView) -> None:
-    """The sub-layers of the model; one can be picked."""
-    spec = shown.trace.spec
-    found = [flow for stack in stacks_of(spec) for flow in flows_of(shown, stack)]
-    rail(rail_data(spec, {flow.place.site: mean(flow, flow.share) for flow in found}), key="layers_rail")
-    text.paragraph(words.GREY_BAR)
+def draw_top(both: Runs, chosen: Chosen) -> Iterator[Drawn] | Drawn:
+    """The sub-layers of the model, of which one can be picked, and what that did; or a whole layer."""
+    if chosen["why"] is not None:
+        return whole_layers_view.draw_layer(both, chosen)
+    spec = both.main.trace.spec
+    found = [flow for stack in stacks_of(spec) for flow in flows_of(both.main, stack)]
+    data = rail_data(spec, {flow.place.site: mean(flow, flow.share) for flow in found})
+    left = [Component(draw=rail, data=data, key="layers_rail"), Text(said=words.GREY_BAR)]
+    return Columns(parts=[left, _draw_chosen(both, chosen)], widths=(3, 7))
+
+
+def _draw_chosen(both: Runs, chosen: Chosen) -> list[Drawn]:
+    if chosen["place"] is not None:
+        return [*draw_sublayer(both, chosen)]
+    try:
+        return [*draw_norm(both, chosen)]
+    except Unavailable as error:
+        return [Text(said=of_frame.not_told(words.NEEDS_NORMS, error))]
 
 
 def mean(flow: sublayers.Flow, values: Any) -> float:
@@ -99,33 +114,26 @@ def mean(flow: sublayers.Flow, values: Any) -> float:
     return float(own.mean()) if own.size else float("nan")
 
 
-# --- one sub-layer
-
-
-def sublayer(both: Runs, place: sublayers.SubLayer) -> None:
+def draw_sublayer(both: Runs, chosen: Chosen) -> Iterator[Drawn]:
     """What the selected sub-layer read, added and left, a row for each token."""
-    shown = both.main
+    shown, place, spec = both.main, chosen["place"], both.main.trace.spec
     flow = next(each for each in flows_of(shown, place.stack) if each.place == place)
     active = sublayers.activity(shown.trace, place) if place.part == "ffn" else None
-    text.section(heading(place.title, both))
-    pre_norm = shown.trace.spec.norm == "pre"
-    text.paragraph(words.joins(PART_NAMES[place.part], pre_norm=pre_norm, reads_memory=place.part == "cross"))
-    columns = _flow_columns(flow, active, post=shown.trace.spec.norm == "post")
+    yield Heading(said=heading(place.title, both))
+    joins = words.joins(PART_NAMES[place.part], pre_norm=spec.norm == "pre", reads_memory=place.part == "cross")
+    yield Text(said=joins)
+    columns = _flow_columns(flow, active, post=spec.norm == "post")
     foot = [(words.MEAN, [labels.number(mean(flow, values), digits) for _, values, digits in columns])]
     if flow.pairs:
         blank = [labels.number(flow.baseline, 3) if name == words.COSINE else "" for name, _, _ in columns]
         foot.append((words.BASELINE, blank))
-    token_table(shown, place.stack, [(name, values, digits) for name, values, digits in columns], foot=foot)
-    pictures.table_button(
-        lambda: flow_table(shown, place.stack, [(name, values) for name, values, _ in columns]),
-        note=words.lengths_note(shown.caption(place.title, rows=place.stack == "decoder")),
-        name=labels.file_name(shown.summary.name, place.short, "flow"),
-        key="layers_flow",
-    )
+    note = words.lengths_note(shown.caption(place.title, rows=place.stack == "decoder"))
+    name = labels.file_name(shown.summary.name, place.short, "flow")
+    yield from draw_tokens(shown, chosen, columns, foot=foot, note=note, name=name, key="layers_flow")
     if flow.pairs:
-        text.paragraph(words.baseline(flow.pairs))
+        yield Text(said=words.baseline(flow.pairs))
     if active is not None:
-        text.paragraph(words.active_units(active.units, active.never, active.always))
+        yield Text(said=words.active_units(active.units, active.never, active.always))
 
 
 def _flow_columns(flow: sublayers.Flow, active: sublayers.Activity | None, *, post: bool) -> list[tuple[str, Any, int]]:
@@ -143,65 +151,72 @@ def _flow_columns(flow: sublayers.Flow, active: sublayers.Activity | None, *, po
     return columns
 
 
-def norm_panel(both: Runs, place: sublayers.SubLayer | None, stack: StackName) -> None:
-    """Draw mean and variance before and after the selected norm, by token, and its gain and offset by feature.
+# ---- its norm
+
+
+def draw_norm(both: Runs, chosen: Chosen) -> Iterator[Drawn]:
+    """Mean and variance before and after the selected norm, by token, and its gain and offset by feature.
 
     A final norm is beside the rail, where there is room for one thing below the other; so it is on a projector.
     """
-    shown = both.main
+    shown, place, stack = both.main, chosen["place"], chosen["stack"]
     trace, model = shown.trace, shown.ckpt.model
     view = sublayers.final_norm_view(trace, model, stack) if place is None else sublayers.norm_view(trace, model, place)
-    text.section(heading(view.title, both))
-    text.paragraph(words.norm_formula(view.formula, significant(view.epsilon, 6)))
-    beside = place is not None and not projector.is_on()
-    left, right = st.columns([5, 4], gap="medium") if beside else (st.container(), st.container())
-    with left:
-        columns = norm_columns(view)
-        token_table(shown, stack, [(name, values, 3) for name, values in columns])
-        pictures.table_button(
-            lambda: flow_table(shown, stack, columns),
-            note=words.norm_note(shown.caption(view.title, rows=stack == "decoder"), view.reads, view.gives),
-            name=labels.file_name(shown.summary.name, view.title),
-            key="layers_norm",
-        )
-    with right:
-        figure = _gain_chart(view.gain, view.offset, title=words.GAIN_AND_OFFSET, theme=frame.theme())
-        alt, caption = words.gain_alt(view.title), words.gain_caption(shown.called, view.title)
-        frame.chart(figure, key="layers_gain", alt=alt, caption=caption, size=frame.ChartSize(grows=PROJECTED))
+    yield Heading(said=heading(view.title, both))
+    yield Text(said=words.norm_formula(view.formula, significant(view.epsilon, 6)))
+    note = words.norm_note(shown.caption(view.title, rows=stack == "decoder"), view.reads, view.gives)
+    name = labels.file_name(shown.summary.name, view.title)
+    table = [*draw_tokens(shown, chosen, norm_columns(view), note=note, name=name, key="layers_norm")]
+    chart = Chart(
+        figure=lambda theme: _gain_chart(view.gain, view.offset, title=words.GAIN_AND_OFFSET, theme=theme),
+        alt=words.gain_alt(view.title),
+        key="layers_gain",
+        size=frame.ChartSize(grows=PROJECTED),
+        caption=words.gain_caption(shown.called, view.title),
+    )
+    if place is not None and not projector.is_on():
+        yield Columns(parts=[table, [chart]], widths=(5, 4))
+    else:
+        yield from (*table, chart)
     if view.whole_text:
-        text.paragraph(words.whole_text_norm(*(labels.number(float(each[0])) for each in (view.mean, view.scale))))
-    text.paragraph(words.norm_checked(f"{view.gap:.1e}"))
+        yield Text(said=words.whole_text_norm(*(labels.number(float(each[0])) for each in (view.mean, view.scale))))
+    yield Text(said=words.norm_checked(f"{view.gap:.1e}"))
 
 
-def norm_columns(view: sublayers.NormView) -> list[tuple[str, Any]]:
-    """Mean and variance of each token before the norm, between, and after it."""
+def norm_columns(view: sublayers.NormView) -> list[tuple[str, Any, int]]:
+    """Mean and variance of each token before the norm, between, and after it, with their digits."""
     stages = zip(words.NORM_STAGES, (view.before, view.between, view.after), strict=True)
     return [
-        (words.norm_column(name, stage), values)
+        (words.norm_column(name, stage), values, 3)
         for stage, moments in stages
         for name, values in zip(words.MOMENTS, moments, strict=True)
     ]
 
 
-# --- along the stream
+# ---- along the stream
 
 
-def along_the_stream(both: Runs, place: sublayers.SubLayer | None) -> None:
-    """Length, share added and cosine at every sub-layer of the stack, for the selected token and all others."""
-    shown, stack = both.main, chosen_stack()
+def draw_depth(both: Runs, chosen: Chosen) -> Iterator[Drawn]:
+    """Length, share added and cosine at every sub-layer of the stack, for the selected token and all others; or what
+    whole layers did."""
+    if chosen["why"] is not None:
+        yield from whole_layers_view.draw_layers(both, chosen)
+        return
+    shown, stack, token, place = both.main, chosen["stack"], chosen["token"], chosen["place"]
     found = flows_of(shown, stack)
-    other = _other_flows(both, found, stack)
-    counted, token = found[0].counted, chosen_token(stack)
-    memoize = np.flatnonzero(counted | (np.arange(len(counted)) == token))  # no padding, except for the selected token
-    nothing = np.full(len(memoize), np.nan), np.nan
+    other, said = _other_flows(both, found, stack)
+    yield from said
+    counted = found[0].counted
+    drawn = np.flatnonzero(counted | (np.arange(len(counted)) == token))  # no padding, except for the selected token
+    nothing = np.full(len(drawn), np.nan), np.nan
 
     def panel(title: str, name: str, first: Any, least_most: tuple[int, int | None], baseline: Any = None) -> Panel:
         """first: the values before the first sub-layer, of each token and as the mean of the other run."""
-        values = np.vstack([first[0], *(getattr(flow, name)[memoize] for flow in found)])
+        values = np.vstack([first[0], *(getattr(flow, name)[drawn] for flow in found)])
         means = None if other is None else [first[1], *(mean(flow, getattr(flow, name)) for flow in other)]
         return Panel(title, values, least_most, baseline, means)
 
-    came = found[0].came[memoize], np.nan if other is None else mean(other[0], other[0].came)
+    came = found[0].came[drawn], np.nan if other is None else mean(other[0], other[0].came)
     random = [np.nan, *(flow.baseline for flow in found)]
     panels = [
         panel(words.STREAM_LENGTH, "total", came, (0, None)),
@@ -209,41 +224,102 @@ def along_the_stream(both: Runs, place: sublayers.SubLayer | None) -> None:
         panel(words.VECTOR_TURNED, "cosine", nothing, (0, 1), random),
     ]
     stations = [(words.INPUT, ""), *((words.layer(flow.place.layer), flow.place.part) for flow in found)]
-    figure = _stream_chart(
-        panels,
-        stations,
-        Marked(
-            token=int(np.flatnonzero(memoize == token)[0]),
-            token_name=words.token_at(token, token_name(shown, stack, token)),
-            station=None if place is None else 1 + [flow.place for flow in found].index(place),
+    marked = Marked(
+        token=int(np.flatnonzero(drawn == token)[0]),
+        token_name=words.token_at(token, token_name(shown, stack, token)),
+        station=None if place is None else 1 + [flow.place for flow in found].index(place),
+    )
+    yield Chart(
+        figure=lambda theme: _stream_chart(
+            panels,
+            stations,
+            marked,
+            title=words.stream_title(stack),
+            size=Size(letters=PROJECTED, height=projector.ROOM) if projector.is_on() else Size(),
+            names=(words.MEAN, words.MEAN) if other is None else (words.mean_of(shown.name), words.mean_of("B")),
+            theme=theme,
         ),
-        title=words.stream_title(stack),
-        size=Size(letters=PROJECTED, height=projector.ROOM) if projector.is_on() else Size(),
-        names=(words.MEAN, words.MEAN) if other is None else (words.mean_of(both.main.name), words.mean_of("B")),
-        theme=frame.theme(),
-    )
-    asked = pictures.table(
-        lambda: stream_table(shown, stack, found),
-        note=words.stream_note(shown.caption(words.the_stream(stack), rows=stack == "decoder")),
-        name=labels.file_name(shown.summary.name, stack, "stream"),
+        alt=words.stream_alt(stack),
+        numbers=Numbers(
+            frame=lambda: stream_table(shown, stack, found),
+            note=words.stream_note(shown.caption(words.the_stream(stack), rows=stack == "decoder")),
+            name=labels.file_name(shown.summary.name, stack, "stream"),
+        ),
         key="layers_stream",
+        size=frame.ChartSize(),
+        rows=shown.row_source if stack == "decoder" else "",
     )
-    rows = shown.row_source if stack == "decoder" else ""
-    frame.chart(figure, key="layers_stream", alt=words.stream_alt(stack), rows=rows, on_table=asked)
     if shown.trace.spec.norm == "post":
         own = shown.trace.spec.config
         over_positions = own is not None and own.norm_kind == "positions-and-features"
-        text.paragraph(words.POST_NORM_OVER_POSITIONS if over_positions else words.POST_NORM)
+        yield Text(said=words.POST_NORM_OVER_POSITIONS if over_positions else words.POST_NORM)
 
 
-def _other_flows(both: Runs, found: Sequence[sublayers.Flow], stack: StackName) -> tuple[sublayers.Flow, ...] | None:
-    """The flows of B if both are shown and both models have the same sub-layers; else a remark says why not."""
+def _other_flows(
+    both: Runs, found: Sequence[sublayers.Flow], stack: StackName
+) -> tuple[tuple[sublayers.Flow, ...] | None, list[Text]]:
+    """The flows of B if both are shown and both models have the same sub-layers; else why not."""
     if not both.compared or both.b is None:
-        return None
+        return None, []
     if stack in stacks_of(both.b.trace.spec) and not both.b.recorded:
         other = flows_of(both.b, stack)
         if [flow.place.site for flow in other] == [flow.place.site for flow in found]:
-            text.paragraph(words.BOTH_MEANS)
-            return other
-    text.paragraph(words.other_sub_layers(stack))
-    return None
+            return other, [Text(said=words.BOTH_MEANS)]
+    return None, [Text(said=words.other_sub_layers(stack))]
+
+
+# ---- the question, and the stop of the tour
+
+
+def ask(shown: RunView, chosen: Chosen) -> Question | None:
+    """From which layer on the token is settled; of a stack without a lens, what changed it most."""
+    if shown.recorded:
+        return whole_layers_view.ask(shown, chosen)
+    stack, token = chosen["stack"], chosen["token"]
+    found = lens_view.lens_of(shown, stack, token)
+    settled = None if found is None else question.settled(shown, found, token)
+    if settled is not None:
+        return settled
+    try:
+        return question.changed_most(shown, flows_of(shown, stack), token)
+    except Unavailable:  # the page says it where the numbers would be
+        return None
+
+
+def at_stop(both: Runs, chosen: Chosen) -> tuple[str, ...]:
+    """Which sub-layer added most at the chosen token, and what the lens reads there."""
+    shown, stack, token = both.main, chosen["stack"], chosen["token"]
+    return question.at_stop(shown, flows_of(shown, stack), lens_view.lens_of(shown, stack, token), token)
+
+
+def ringed(both: Runs, chosen: Chosen) -> tuple[str, ...]:
+    """Where the tour puts its ring: the sub-layer that added most, on the rail; else the rail."""
+    told = chosen["why"] is None
+    most = question.most_added(flows_of(both.main, chosen["stack"]), chosen["token"]) if told else None
+    part = () if most is None else (f'.st-key-layers_top >>> .rail [title^="{most.place.title}"]',)
+    return (*part, ".st-key-layers_top >>> .rail", ".st-key-question")
+
+
+PAGE = Page(
+    title="Layers",
+    how=words.HOW,
+    not_to_conclude=words.NOT,
+    prepare=prepare,
+    views=(
+        View(key="layers_top", draw_runs=draw_top),
+        View(key="layers_router", draw_runs=draw_router, is_there=has_experts, scene=1),
+        View(key="layers_depth", draw_runs=draw_depth, comes_later=True),
+        View(key="layers_lens", draw_runs=draw_lens, is_there=lambda both, chosen: not both.main.recorded),
+        View(
+            key="layers_norm",
+            draw_runs=draw_norm,
+            needs=words.NEEDS_NORMS,
+            is_there=lambda both, chosen: chosen["place"] is not None,
+            scene=1,
+        ),
+    ),
+    ask=ask,
+    at_stop=at_stop,
+    ringed=ringed,
+    looks="part",
+)
