@@ -603,7 +603,8 @@ def test_pages_read_their_own_fields_as_one_typed_value():
         given = {  # what the functions of a view are given has the choices of its page
             node
             for function in ast.walk(tree)
-            if isinstance(function, ast.FunctionDef | ast.Lambda) and "chosen" in [each.arg for each in function.args.args]
+            if isinstance(function, ast.FunctionDef | ast.Lambda)
+            and "chosen" in [each.arg for each in function.args.args]
             for node in ast.walk(function)
         }
         indexed += [
