@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -347,7 +348,8 @@ class Group(Part):
     aligned: Literal["", "top", "center", "bottom"] = ""
 
     def show(self, shown: RunView | None, key: str, own: str) -> None:
-        lay_out(self, lambda part: show(part, shown, key, own))
+        numbers = count()
+        lay_out(self, lambda part: show(part, shown, f"{key}_{next(numbers)}", own))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -362,7 +364,8 @@ class Columns(Part):
     """The key of a container around them; "" for none."""
 
     def show(self, shown: RunView | None, key: str, own: str) -> None:
-        lay_out(self, lambda part: show(part, shown, key, own))
+        numbers = count()
+        lay_out(self, lambda part: show(part, shown, f"{key}_{next(numbers)}", own))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -90,7 +90,7 @@ def draw_top(both: Runs, chosen: Chosen) -> Iterator[Drawn] | Drawn:
     spec = both.main.trace.spec
     found = [flow for stack in stacks_of(spec) for flow in flows_of(both.main, stack)]
     data = rail_data(spec, {flow.place.site: mean(flow, flow.share) for flow in found})
-    left = [Component(draw=rail, data=data, key="layers_rail"), Text(said=words.GREY_BAR)]
+    left: list[Drawn] = [Component(draw=rail, data=data, key="layers_rail"), Text(said=words.GREY_BAR)]
     return Columns(parts=[left, _draw_chosen(both, chosen)], widths=(3, 7))
 
 
