@@ -736,6 +736,12 @@ def test_a_router_has_its_recorded_numbers_and_marks_the_experts_that_were_chose
     assert "Router" not in words(opened(name, "layers", part="attention"))
 
 
+def test_on_a_projector_the_router_is_the_scene_after_the_lens(opened: Callable[..., AppTest]) -> None:
+    app = opened("qwen2_moe", "layers", part="ffn", layer="1", projector="on")
+    hidden = ", ".join(f".st-key-layers_{part}" for part in ("depth", "lens", "router", "norm"))
+    assert f":is({hidden}) {{ display: none !important; }}" in markup(app)
+
+
 def test_the_lens_reads_each_layer_with_the_models_own_norm(written: Callable[[str], Path]) -> None:
     ckpt = load(written("llama"))
     run = decode(ckpt, "two hundred").trace
