@@ -170,7 +170,6 @@ ALONE = {
     "ui.pages.run.recording",  # started by `python -m`
     "ui.components.twins",  # a component, of which each has its own module
     "figures.whole",  # it is `vt.figures.run`, by the stub
-    "ui.pages.positions.question",  # its page's view is long enough
     "model.position_source",  # numpy alone: the program that *One weight* copies has its source
     "huggingface.windows",  # one proof, with its own tests; 59 lines
     "analysis.weight.row_difference",  # one comparison, with its own tests; 59 lines

@@ -18,7 +18,7 @@ from viz_transformer.running.strategies import Sampling
 from viz_transformer.ui.frame import number_columns
 from viz_transformer.ui.pages.models import card_rows
 from viz_transformer.ui.pages.models import view as model_view
-from viz_transformer.ui.pages.positions import view as positions_view
+from viz_transformer.ui.pages.positions.tables import short
 
 LOSS = {"loss": 3.44e-6, "perplexity": 1.00000344, "split": "test"}
 
@@ -65,7 +65,7 @@ def test_the_tooltips_of_a_loss_and_of_a_table_of_positions_round_to_no_0_and_no
 )
 def test_a_number_of_the_playground_keeps_the_digits_that_tell_it_from_0_and_1(value: float, text: str) -> None:
     assert full(value) == text
-    assert positions_view.short(value) == text.replace("1e-09", "1.0\u00a0·\u00a010⁻⁹")
+    assert short(value) == text.replace("1e-09", "1.0\u00a0·\u00a010⁻⁹")
 
 
 @pytest.mark.parametrize("values", [[0.5, 0.25], [0.999999999, 1.0], [1 - 2**-53], [1 + 2**-52, 3.0], [-0.9999999, 0]])

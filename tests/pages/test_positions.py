@@ -12,7 +12,9 @@ from viz_transformer.analysis.positions.orders import removable, two_orders
 from viz_transformer.analysis.positions.table import derivation, movement, own_table, products, rotation
 from viz_transformer.checkpoint import load
 from viz_transformer.text import Characters, Codec, Vocabulary
-from viz_transformer.ui.pages.positions import orders_view, position_topics, view
+from viz_transformer.ui.frame import pictures
+from viz_transformer.ui.pages.positions import orders_view, position_topics
+from viz_transformer.ui.pages.positions import tables as page_tables
 from viz_transformer.ui.pages.positions import words as page_words
 
 opened = opener("positions")
@@ -114,7 +116,7 @@ def test_the_five_tables_of_a_tutorial_are_written_out(app):
         assert [row[1:] for row in table[1:]] == [
             [html.escape(numerals.share(number)) for number in row] for row in values
         ]
-    assert markup(app).count("<tr class=vt-here><th>4</th>") == 2
+    assert markup(app).count('<tr class="vt-here"><th>4</th>') == 2
     assert wording("this_is_not_the_models_own_table") in words(app)
     assert wording("what_is_drawn_is_another_table_by_its_formula_doubled", 10, 6) in words(app)
 
@@ -455,9 +457,7 @@ def test_what_a_model_writes_and_what_is_typed_stands_as_text(app, tmp_path, mod
 
 def test_the_tables_can_be_saved(app, bundled, monkeypatch):
     made = {}
-    monkeypatch.setattr(
-        view.pictures, "table", lambda numbers, *, note, name, key: made.update({key: (numbers(), name)})
-    )
+    monkeypatch.setattr(pictures, "table", lambda numbers, *, note, name, key: made.update({key: (numbers(), name)}))
     opened(app)
     own = own_table(load(bundled / "numbers").model, "encoder")
     frame, name = made["pos_heatmap"]
@@ -513,7 +513,7 @@ def test_on_a_projector_the_type_is_larger(app):
     opened(app)
     before = figures(app)[0]["layout"]["template"]["layout"]["font"]["size"]
     opened(app, projector="on")
-    assert figures(app)[0]["layout"]["template"]["layout"]["font"]["size"] == view.PROJECTED * before
+    assert figures(app)[0]["layout"]["template"]["layout"]["font"]["size"] == page_tables.PROJECTED * before
     assert ".st-key-pos_below" in markup(app)
 
 
@@ -536,7 +536,7 @@ def test_positions_around_the_selected_one_are_listed():
     [(0.0, "0"), (1.0, "1"), (464.1588, "464.159"), (215443.469, "215,443"), (1e-5, "1.0\u00a0·\u00a010⁻⁵")],
 )
 def test_numbers_are_said_without_powers_of_ten_where_that_is_short(value, said):
-    assert view.short(value) == said
+    assert page_tables.short(value) == said
 
 
 def test_one_of_something_is_said_as_one():

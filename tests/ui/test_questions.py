@@ -37,7 +37,7 @@ from viz_transformer.ui.pages.masks import page as of_masks
 from viz_transformer.ui.pages.models import question as of_models
 from viz_transformer.ui.pages.models import words
 from viz_transformer.ui.pages.playground import question as of_playground
-from viz_transformer.ui.pages.positions import question as of_positions
+from viz_transformer.ui.pages.positions import page as of_positions
 from viz_transformer.ui.pages.run import question as of_run
 from viz_transformer.ui.pages.run.opening_run import FILE, Recording
 from viz_transformer.ui.pages.tensors import question as of_tensors
@@ -268,7 +268,7 @@ def test_input_names_token_id_and_size(shown: RunView) -> None:
 
 
 def test_positions_gives_the_lengths_of_what_is_added(shown: RunView) -> None:
-    asked = of_positions.question(shown.trace, "encoder", 3)
+    asked = of_positions.ask_of_position(shown.trace, "encoder", 3)
     added, token = (float(shown.trace[f"encoder.embed.{part}"][0, 3].norm()) for part in ("position", "token"))
     assert f"length {added:.4g}, added to an embedding of length {token:.4g}" in asked.answer
 
@@ -278,7 +278,7 @@ def test_positions_gives_the_lengths_of_what_is_added(shown: RunView) -> None:
 )
 def test_positions_without_a_table_are_told_from_what_was_recorded(positions: str, words: str) -> None:
     found = shown_of(tiny_checkpoint(positions=positions), "abc", max_steps=2)
-    assert words in of_positions.question(found.trace, "encoder", 1).answer
+    assert words in of_positions.ask_of_position(found.trace, "encoder", 1).answer
 
 
 def test_one_weight_compares_with_the_largest_other_score(shown: RunView) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 
 from viz_transformer.analysis.attention.axes import Axis, Texts
 from viz_transformer.analysis.attention.picture import Meta, Picture
@@ -33,9 +34,12 @@ from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.model.kinds import KINDS, SIDE_OF, StackName
 from viz_transformer.numerals import scientific, significant
 from viz_transformer.ui.components.pictures import matrix
-from viz_transformer.ui.frame import controls, frame, pictures, text
+from viz_transformer.ui.frame import controls, frame, text
+from viz_transformer.ui.frame.drawn import Chart, Component, Drawn, Heading, Numbers, Table, Text
+from viz_transformer.ui.frame.frame import Runs
+from viz_transformer.ui.frame.page import Chosen, Column, View
 from viz_transformer.ui.pages.positions import orders_view, words
-from viz_transformer.ui.pages.positions.view import HIGHEST, STACK, chart, height, short
+from viz_transformer.ui.pages.positions.tables import HIGHEST, SIZE, STACK, height, short
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.memoize import memoize
 from viz_transformer.ui.session.runs import RunView
@@ -62,7 +66,7 @@ class ChosenCell:
         return words.attention_scene(KINDS[self.stack].words, layer, self.head, self.query, self.key)
 
 
-def is_needed(shown: RunView) -> bool:
+def acts_in_attention(shown: RunView) -> bool:
     """Whether this model's positions act in its self-attention, and there is no table."""
     return bool(_recorded(shown)) or encoding_of(shown.trace.spec).in_attention
 
@@ -113,125 +117,148 @@ def _bias_rule(shown: RunView, site: str, head: int) -> BiasRule:
     return bias_rule(shown.trace, site, head)
 
 
-def draw(shown: RunView) -> tuple[ChosenCell, list[str]]:
-    """Controls, pictures and what is below them; returns what is shown, and what applies to this model and how to read
-    it, in sentences."""
-    if recorded := _recorded(shown):
-        return _draw_recorded(shown, recorded)
-    encoding = shown.trace.config.encoding
-    with st.container(horizontal=True, key="pos_tools", vertical_alignment="center"):
-        stack = STACK.draw(shown)
-        layer, head = _layer_and_head(shown, stack)
-        query, key = (_position(shown, stack, which) for which in (0, 1))
-    drawn: Mapping[str, Callable[[ChosenCell], None]] = {"rotation": _rotation, "slopes": _slopes, "bias": _bias}
-    at = ChosenCell(shown, stack, f"{stack}.{layer}.self", head, query, key)
-    drawn.get(encoding.picture, _nothing)(at)
-    with st.container(key="pos_orders"):
-        text.section(words.TOPICS["orders"])
-        orders_view.orders(shown)
-    has = words.has_no_table(shown.summary.name, encoding.noun, encoding.sentence)
-    return at, [has, words.HOW_IN_ATTENTION.get(encoding.picture, "")]
+# ---- what can be chosen
 
 
-def _draw_recorded(shown: RunView, what: str) -> tuple[ChosenCell, list[str]]:
-    """The same for a model that is not ours, from what its run recorded and the lists that it holds."""
-    with st.container(horizontal=True, key="pos_tools", vertical_alignment="center"):
-        stack = STACK.draw(shown)
-        layer, head = _layer_and_head(shown, stack)
-        query, key = (_position(shown, stack, which) for which in (0, 1))
-    at = ChosenCell(shown, stack, f"{stack}.{layer}.self", head, query, key)
-    if what == "rotation":
-        with frame.optional_section(words.TURNS):
-            _rotation(at)
-    else:
-        _bias_and_rule(at)
-    for sentence in reach(shown.trace, at.site):
-        text.paragraph(sentence)
-    acts = shown.trace.spec.missing.get(f"{stack}.embed.position")
-    return at, [words.acts_on(shown.summary.name, acts) if acts else "", words.HOW_IN_ATTENTION[what]]
-
-
-def _nothing(at: ChosenCell) -> None:
-    with st.container(key="pos_picture"):
-        text.paragraph(words.NO_PICTURE)
-
-
-def _layer_and_head(shown: RunView, stack: StackName) -> tuple[int, int]:
-    spec, chosen = shown.trace.spec, state.SHARED.now()
-    layers = SIDE_OF[stack].layers(spec)
-    layer = min(chosen.layer, layers - 1)
-    if layer != chosen.layer:
-        state.remark(words.fewer_layers(stack, layers, layer))
-    heads = chosen.heads
-    count = spec.attentions[f"{stack}.{layer}.self"].query
-    head = 0 if isinstance(heads, str) else min(heads[0], count - 1)
-    controls.layer_and_head(layers, count, page="pos", shown=(layer, head))
-    return layer, head
-
-
-def _position(shown: RunView, stack: StackName, which: int) -> int:
+def _position(stack: StackName, which: int) -> controls.Control[int]:
     """The selected query (0) or key (1)."""
-    field, read = KINDS[stack].fields[which], len(SIDE_OF[stack].of(shown.trace.src, shown.trace.tgt))
-    return controls.Control[int](
+    field, side = KINDS[stack].fields[which], SIDE_OF[stack]
+    return controls.Control(
         field=field,
         label=(words.QUERY, words.KEY)[which],
-        options=lambda shown: range(read),
+        options=lambda shown: range(len(side.of(shown.trace.src, shown.trace.tgt))),
         unset=0,
         box=True,
         width=190,
         key=f"pos_{field}_in_attention",
-    ).draw(shown)
+    )
 
 
-# --- a rotation
+def _layer_and_head(shown: RunView, stack: StackName) -> tuple[int, int]:
+    spec, chosen = shown.trace.spec, state.SHARED.now()
+    layer, heads = min(chosen.layer, SIDE_OF[stack].layers(spec) - 1), chosen.heads
+    return layer, 0 if isinstance(heads, str) else min(heads[0], spec.attentions[f"{stack}.{layer}.self"].query - 1)
 
 
-def _rotation(at: ChosenCell) -> None:
-    shown, stack, site, head, query, key = at.shown, at.stack, at.site, at.head, at.query, at.key
-    found = _rotated(shown, site, head, query, key)
-    left, right = st.columns([5, 3], gap="medium")
-    with left, st.container(key="pos_picture"):
-        figure = rotated_products(
+def draw_choices(shown: RunView, stack: StackName) -> None:
+    """Layer and head, query and key."""
+    spec, (layer, head) = shown.trace.spec, _layer_and_head(shown, stack)
+    layers = SIDE_OF[stack].layers(spec)
+    if layer != state.SHARED.now().layer:
+        state.remark(words.fewer_layers(stack, layers, layer))
+    count = spec.attentions[f"{stack}.{layer}.self"].query
+    controls.layer_and_head(layers, count, page="pos", shown=(layer, head))
+    for which in (0, 1):
+        _position(stack, which).draw(shown)
+
+
+def _chosen_cell(shown: RunView) -> ChosenCell:
+    stack = STACK.value(shown)
+    layer, head = _layer_and_head(shown, stack)
+    query, key = (_position(stack, which).value(shown) for which in (0, 1))
+    return ChosenCell(shown, stack, f"{stack}.{layer}.self", head, query, key)
+
+
+# ---- how to read it
+
+
+def _acts(shown: RunView) -> str:
+    """What is drawn of this model: "rotation", "slopes", "bias", a recorded "rule" that the bias follows, or "none"
+    for nothing; "" where positions do not act in self-attention."""
+    if recorded := _recorded(shown):
+        return "rule" if recorded == "bias" else recorded
+    return (shown.trace.config.encoding.picture or "none") if acts_in_attention(shown) else ""
+
+
+def explain(shown: RunView) -> str:
+    """What applies to this model, and how to read what is drawn of it."""
+    acts, name = _acts(shown), shown.summary.name
+    if _recorded(shown):
+        said = shown.trace.spec.missing.get(f"{STACK.value(shown)}.embed.position")
+        has = words.acts_on(name, said) if said else ""
+    else:
+        encoding = shown.trace.config.encoding
+        has = words.has_no_table(name, encoding.noun, encoding.sentence)
+    return " ".join(filter(None, (has, words.HOW_IN_ATTENTION.get("bias" if acts == "rule" else acts, ""))))
+
+
+def say_caption(shown: RunView) -> str:
+    """What a projector's caption says of the chosen cell."""
+    return _chosen_cell(shown).words
+
+
+# ---- a rotation
+
+
+def _is_turned(shown: RunView) -> bool:
+    """Whether a rotation is to be drawn, and it is known by how much."""
+    if _acts(shown) != "rotation":
+        return False
+    with suppress(Unavailable):
+        return bool(_turning(shown, _chosen_cell(shown).site))
+    return False
+
+
+def _rotation_of(at: ChosenCell) -> Rotated:
+    return _rotated(at.shown, at.site, at.head, at.query, at.key)
+
+
+def draw_products(at: ChosenCell) -> Chart:
+    """The product of the query and the key, as if they were at other distances."""
+    found = _rotation_of(at)
+    numbers = Numbers(
+        frame=lambda: _products_frame(found),
+        note=words.rotated_note(at.shown.caption(words.by_distance(at.site, at.head, at.query, at.key))),
+        name=labels.file_name(at.shown.summary.name, at.site, "rotated products"),
+    )
+    return Chart(
+        figure=lambda theme: rotated_products(
             found.distance,
             found.product,
-            query - key,
+            at.query - at.key,
             found.recorded,
-            title=words.rotated_title(site, head, query, key),
-            theme=frame.theme(),
+            title=words.rotated_title(at.site, at.head, at.query, at.key),
+            theme=theme,
             height=height(460),
-        )
-        asked = pictures.table(
-            lambda: _products_frame(found),
-            note=words.rotated_note(shown.caption(words.by_distance(site, head, query, key))),
-            name=labels.file_name(shown.summary.name, site, "rotated products"),
-            key="pos_rotated",
-        )
-        chart(figure, key="pos_rotated", alt=words.rotated_alt(query, key), on_table=asked)
-    with right, st.container(key="pos_curves"):
-        length = max(2, len(SIDE_OF[stack].of(shown.trace.src, shown.trace.tgt)))
-        figure = wavelength_curves(
+        ),
+        alt=words.rotated_alt(at.query, at.key),
+        numbers=numbers,
+        key="pos_rotated",
+        size=SIZE,
+    )
+
+
+def draw_wavelengths(at: ChosenCell) -> Chart:
+    """The wavelength of each pair that is turned."""
+    found, trace = _rotation_of(at), at.shown.trace
+    return Chart(
+        figure=lambda theme: wavelength_curves(
             {words.ROTARY: 2 * math.pi / found.frequency},
-            length,
+            max(2, len(SIDE_OF[at.stack].of(trace.src, trace.tgt))),
             shown=words.ROTARY,
             title=words.WAVELENGTHS_OF_PAIRS,
             whose=words.THIS_RUN,
             pairs=bool(found.how.named),
-            theme=frame.theme(),
+            theme=theme,
             height=height(460),
-        )
-        chart(figure, key="pos_turns", alt=words.WAVELENGTHS_ALT)
-    with st.container(key="pos_below"):
-        text.paragraph(
-            words.rotated_curve(_gap(found.error)),
-            tone=_tone(found.error, abs(found.product).max(), _step(found)),
-        )
-        for sentence in turning_in_words(found.how):
-            text.paragraph(sentence)
-        st.html(rotation_html(found))
-        text.paragraph(
-            words.turned_here(_gap(found.turned_error)),
-            tone=_tone(found.turned_error, max(abs(found.query).max(), abs(found.key).max()), _step(found)),
-        )
+        ),
+        alt=words.WAVELENGTHS_ALT,
+        key="pos_turns",
+        size=SIZE,
+    )
+
+
+def draw_turned(at: ChosenCell) -> Iterator[Drawn]:
+    """How the products compare with the recorded ones, and the turned pairs."""
+    found = _rotation_of(at)
+    yield Text(
+        said=words.rotated_curve(_gap(found.error)), tone=_tone(found.error, abs(found.product).max(), _step(found))
+    )
+    for sentence in turning_in_words(found.how):
+        yield Text(said=sentence)
+    yield tabulate_turning(found)
+    largest = max(abs(found.query).max(), abs(found.key).max())
+    yield Text(said=words.turned_here(_gap(found.turned_error)), tone=_tone(found.turned_error, largest, _step(found)))
 
 
 def turning_in_words(how: Turning) -> list[str]:
@@ -264,41 +291,38 @@ def _products_frame(found: Rotated) -> pd.DataFrame:
     return pd.DataFrame({words.PRODUCT: found.product}, index=pd.Index(found.distance, name=words.DISTANCE))
 
 
-def rotation_html(found: Rotated) -> str:
+def tabulate_turning(found: Rotated) -> Table:
     """A row for each pair of dimensions: frequency, both angles, both pairs before and as recorded after it."""
     i, j = found.positions
 
-    def both(values: Sequence[float]) -> str:
-        return "<br>".join(html.escape(significant(float(value), 6)) for value in values)
+    def numbers(values: Any, at: Sequence[int]) -> text.Html:
+        return text.Html("<br>".join(html.escape(significant(float(values[each]), 6)) for each in at))
 
-    body = ""
-    for pair, frequency in zip(found.how.pairs.tolist(), found.frequency.tolist(), strict=True):
-        at = np.array(pair)
-        cells = (
+    rows = [
+        (
             f"{pair[0]}, {pair[1]}",
-            html.escape(short(frequency)),
-            html.escape(short(2 * math.pi / frequency)),
-            html.escape(short(i * frequency)),
-            both(found.query[at].tolist()),
-            both(found.turned_query[at].tolist()),
-            html.escape(short(j * frequency)),
-            both(found.key[at].tolist()),
-            both(found.turned_key[at].tolist()),
+            short(frequency),
+            short(2 * math.pi / frequency),
+            short(i * frequency),
+            numbers(found.query, pair),
+            numbers(found.turned_query, pair),
+            short(j * frequency),
+            numbers(found.key, pair),
+            numbers(found.turned_key, pair),
         )
-        body += "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+        for pair, frequency in zip(found.how.pairs.tolist(), found.frequency.tolist(), strict=True)
+    ]
     for feature in found.how.unturned.tolist():
-        made = (both([values[feature]]) for values in (found.query, found.turned_query, found.key, found.turned_key))
-        query, turned_query, key, turned_key = made
-        cells = (f"{feature}", words.NOT_TURNED, "", "", query, turned_query, "", key, turned_key)
-        body += "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
-    names = "".join(f"<th>{html.escape(name)}</th>" for name in words.pair_head(i, j))
-    return f'<table class="vt-steps vt-rotation"><tr>{names}</tr>{body}</table>'
+        vectors = (found.query, found.turned_query, found.key, found.turned_key)
+        query, turned_query, key, turned_key = (numbers(values, [feature]) for values in vectors)
+        rows.append((f"{feature}", words.NOT_TURNED, "", "", query, turned_query, "", key, turned_key))
+    return Table(head=words.pair_head(i, j), rows=rows, style="vt-steps vt-rotation", first="td")
 
 
 # --- what is added to the scores
 
 
-def _bias(at: ChosenCell) -> None:
+def draw_bias(at: ChosenCell) -> Component:
     """The recorded biases of the head."""
     shown, site, head, side = at.shown, at.site, at.head, SIDE_OF[at.stack]
     bias = read_bias(shown.trace, site, head)
@@ -313,50 +337,55 @@ def _bias(at: ChosenCell) -> None:
         title, *frame.saved_as(title), scale="diverging", unit="value", quantity="value", bounded=False, digits=9
     )
     picture = Picture(bias, axes, np.ones(bias.shape, dtype=bool), meta)
-    with st.container(key="pos_picture"):
-        asked = pictures.table(
-            lambda: _bias_frame(bias),
-            note=words.bias_note(shown.caption(words.bias_of(site, head))),
-            name=labels.file_name(shown.summary.name, site, "bias"),
-            key="pos_bias",
-        )
-        matrix(picture.pack(height=HIGHEST, exact=True, why=()), key="pos_bias", on_table=asked)
+    numbers = Numbers(
+        frame=lambda: _bias_frame(bias),
+        note=words.bias_note(shown.caption(words.bias_of(site, head))),
+        name=labels.file_name(shown.summary.name, site, "bias"),
+    )
+    data = picture.pack(height=HIGHEST, exact=True, why=())
+    return Component(draw=matrix, data=data, key="pos_bias", numbers=numbers)
 
 
-def _slopes(at: ChosenCell) -> None:
-    """The biases, and the slopes of all heads that they follow: ALiBi."""
-    stack, head, found = at.stack, at.head, biases(at.shown.trace, at.site, at.head)
-    left, right = st.columns([5, 3], gap="medium")
-    with left:
-        _bias(at)
-    with right, st.container(key="pos_curves"):
-        text.section(words.SLOPES)
-        st.html(slopes_html(found.slopes, head))
-        text.paragraph(words.LAST_COLUMN)
-    with st.container(key="pos_below"):
-        slope = significant(found.slopes[head], 6)
-        text.paragraph(words.slope_of(head, slope, stack, _gap(found.error)), tone=_tone(found.error, 1.0))
+def draw_slopes(at: ChosenCell) -> Iterator[Drawn]:
+    """The slopes of all heads that the biases follow: ALiBi. A row for each head, with how far away a weight is halved
+    by the bias alone."""
+    slopes = biases(at.shown.trace, at.site, at.head).slopes
+    yield Heading(said=words.SLOPES)
+    rows = [(f"{head}", significant(slope, 6), short(math.log(2) / slope)) for head, slope in enumerate(slopes)]
+    yield Table(head=words.SLOPES_HEAD, rows=rows, style="vt-steps", here=at.head)
+    yield Text(said=words.LAST_COLUMN)
 
 
-def _bias_and_rule(at: ChosenCell) -> None:
-    """The recorded biases, what they follow, and one number for each distance or place."""
+def draw_rule(at: ChosenCell) -> Iterator[Drawn]:
+    """What recorded biases follow: one number for each distance, or one for each head."""
     found = _bias_rule(at.shown, at.site, at.head)
-    left, right = st.columns([5, 3], gap="medium")
-    with left:
-        _bias(at)
-    with right, st.container(key="pos_curves"):
-        if found.follows == "distance":
-            text.section(words.BIASES)
-            st.html(steps_html(found, at.query - at.key))
-        elif found.follows != "nothing":
-            text.section(words.SLOPES_OF_ALL)
-            st.html(place_slopes_html([_bias_rule(at.shown, at.site, head).slope for head in _heads(at)], at.head))
-    with st.container(key="pos_below"):
-        text.paragraph(bias_in_words(found, at.head))
+    if found.follows == "distance":
+        yield Heading(said=words.BIASES)
+        yield tabulate_biases(found, at.query - at.key)
+    elif found.follows != "nothing":
+        yield Heading(said=words.SLOPES_OF_ALL)
+        heads = range(at.shown.trace.spec.attentions[at.site].query)
+        slopes = [_bias_rule(at.shown, at.site, head).slope for head in heads]
+        rows = [
+            (f"{head}", words.NOT_LINEAR if slope is None else significant(slope, 6))
+            for head, slope in enumerate(slopes)
+        ]
+        yield Table(head=words.PLACE_SLOPES_HEAD, rows=rows, style="vt-steps", here=at.head)
 
 
-def _heads(at: ChosenCell) -> range:
-    return range(at.shown.trace.spec.attentions[at.site].query)
+def tabulate_biases(found: BiasRule, distance: int) -> Table:
+    """A row for each range of distances with one bias; the row of the chosen query and key is marked."""
+    steps = [*reversed(found.steps)]
+    rows = [(_span(each.first, each.last), significant(each.bias, 6)) for each in steps]
+    here = next((at for at, each in enumerate(steps) if each.first <= distance <= each.last), None)
+    return Table(head=words.BIASES_HEAD, rows=rows, style="vt-steps", here=here)
+
+
+def draw_slope(at: ChosenCell) -> Text:
+    """How the biases compare with slope times distance."""
+    found = biases(at.shown.trace, at.site, at.head)
+    slope = significant(found.slopes[at.head], 6)
+    return Text(said=words.slope_of(at.head, slope, at.stack, _gap(found.error)), tone=_tone(found.error, 1.0))
 
 
 def bias_in_words(found: BiasRule, head: int) -> str:
@@ -369,45 +398,74 @@ def bias_in_words(found: BiasRule, head: int) -> str:
     return words.follows_key(head, None if found.slope is None else significant(found.slope, 6))
 
 
-def steps_html(found: BiasRule, distance: int) -> str:
-    """The HTML of a row for each range of distances with one bias; the row of the chosen query and key is marked."""
-    body = "".join(
-        f"<tr{' class=vt-here' if each.first <= distance <= each.last else ''}><th>{_span(each.first, each.last)}</th>"
-        f"<td>{html.escape(significant(each.bias, 6))}</td></tr>"
-        for each in reversed(found.steps)
-    )
-    return _headed(words.BIASES_HEAD, body)
-
-
 def _span(first: int, last: int) -> str:
     return f"{first}" if first == last else words.span(f"{first}", f"{last}")
-
-
-def place_slopes_html(slopes: Sequence[float | None], head: int) -> str:
-    """A row for each head: by how much the bias grows from a key to the next."""
-    body = "".join(
-        f"<tr{' class=vt-here' if at == head else ''}><th>{at}</th>"
-        f"<td>{html.escape(words.NOT_LINEAR if slope is None else significant(slope, 6))}</td></tr>"
-        for at, slope in enumerate(slopes)
-    )
-    return _headed(words.PLACE_SLOPES_HEAD, body)
 
 
 def _bias_frame(bias: Float32) -> pd.DataFrame:
     return pd.DataFrame(bias, index=pd.RangeIndex(len(bias), name=words.QUERY_ROW), columns=range(len(bias)))
 
 
-def slopes_html(slopes: Sequence[float], head: int) -> str:
-    """A row for each head: its slope, and how far away a weight is halved by the bias alone."""
-    body = "".join(
-        f"<tr{' class=vt-here' if at == head else ''}><th>{at}</th><td>{html.escape(significant(slope, 6))}</td>"
-        f"<td>{html.escape(short(math.log(2) / slope))}</td></tr>"
-        for at, slope in enumerate(slopes)
-    )
-    return _headed(words.SLOPES_HEAD, body)
+# ---- as views
+
+Draw = Callable[[ChosenCell], Drawn | Iterable[Drawn]]
+DRAWN: Mapping[str, tuple[Draw, Draw | None, Draw | None]] = {
+    "rotation": (draw_products, draw_wavelengths, draw_turned),
+    "slopes": (draw_bias, draw_slopes, draw_slope),
+    "bias": (draw_bias, None, None),
+    "rule": (
+        draw_bias,
+        draw_rule,
+        lambda at: Text(said=bias_in_words(_bias_rule(at.shown, at.site, at.head), at.head)),
+    ),
+    "none": (lambda at: Text(said=words.NO_PICTURE), None, None),
+}
+"""The picture, what is beside it, and what is below it, by what is drawn of a model."""
 
 
-def _headed(head: Sequence[str], body: str) -> str:
-    """A table of these rows below their heads."""
-    names = "".join(f"<th>{name}</th>" for name in head)
-    return f'<table class="vt-steps"><tr>{names}</tr>{body}</table>'
+def _view(key: str, part: int, **more: Any) -> View:
+    """One of the three parts."""
+
+    def is_there(both: Runs, chosen: Chosen) -> bool:
+        acts = _acts(both.main)
+        return acts != "" and DRAWN[acts][part] is not None and (acts != "rotation" or _is_turned(both.main))
+
+    def draw(both: Runs, chosen: Chosen) -> Drawn | Iterable[Drawn]:
+        found = DRAWN[_acts(both.main)][part]
+        assert found is not None
+        return found(_chosen_cell(both.main))
+
+    return View(key=key, draw_runs=draw, is_there=is_there, **more)
+
+
+def _place_picture(both: Runs) -> Column:
+    return "left" if DRAWN[_acts(both.main)][1] is not None else ""
+
+
+VIEWS = (
+    View(
+        key="pos_untold",
+        draw_runs=lambda both, chosen: draw_products(_chosen_cell(both.main)),  # raises Unavailable
+        is_there=lambda both, chosen: _acts(both.main) == "rotation" and not _is_turned(both.main),
+        needs=words.TURNS,
+        is_scene=False,
+    ),
+    _view("pos_picture", 0, column=_place_picture),
+    _view("pos_curves", 1, column="right"),
+    _view("pos_below", 2),
+    View(
+        key="pos_reach",
+        draw_runs=lambda both, chosen: [
+            Text(said=sentence) for sentence in reach(both.main.trace, _chosen_cell(both.main).site)
+        ],
+        is_there=lambda both, chosen: bool(_recorded(both.main)),
+        is_scene=False,
+    ),
+    View(
+        key="pos_orders",
+        title=words.TOPICS["orders"],
+        draw_runs=lambda both, chosen: orders_view.draw_orders(both.main),
+        is_there=lambda both, chosen: acts_in_attention(both.main) and not _recorded(both.main),
+        is_scene=False,
+    ),
+)

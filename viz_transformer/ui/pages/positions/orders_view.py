@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
@@ -22,24 +24,67 @@ from viz_transformer.figures import labels
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.kinds import StackName
 from viz_transformer.ui.frame import controls, text
+from viz_transformer.ui.frame.drawn import Awaited, Drawn, Table, Text, Widget
 from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.pages.positions import words
 from viz_transformer.ui.pages.positions.fields import FIELDS
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.memoize import memoize
 from viz_transformer.ui.session.runs import RunView
-from viz_transformer.ui.session.waiting import waiting
 
 _LISTED = 6
 
 
-def orders(shown: RunView) -> Question | None:
-    """Both texts, whose positions are left out, both answers each time, and the largest change of a logit; returns the
-    question of both, None where there is no other order."""
+def _list_removable(shown: RunView) -> dict[str, tuple[StackName, ...]]:
+    """The stacks whose positions can be left out together, by what the address calls them."""
+    found = removable(shown.trace.config)
+    return {"both" if len(stacks) > 1 else stacks[0]: stacks for stacks in found}
+
+
+OFF: controls.Control[str] = controls.Control(
+    field="pos_off",
+    label=words.POSITIONS_OFF,
+    options=lambda shown: {each: each for each in _list_removable(shown)},
+    default=lambda shown: next(iter(_list_removable(shown)), ""),
+    unset="",
+    replaced=words.not_left_out,
+)
+
+
+@dataclass(frozen=True)
+class Orders:
+    """A text, the same tokens in another order or None where there is none, and of which stacks positions go."""
+
+    a: str
+    reversed: str | None
+    given: str | None
+    removed: tuple[StackName, ...]
+
+    @property
+    def b(self) -> str | None:
+        """The second text: the one that was typed, else the first one reversed."""
+        return self.reversed if self.given is None else self.given
+
+
+def _read_orders(shown: RunView) -> Orders:
     config = shown.trace.config
     codec = shown.ckpt.own_codec("source" if config.has_encoder else "target")
     other = reverse_words(shown.text, codec, keep_last=not config.has_encoder)
-    given = FIELDS.now().pos_order
+    return Orders(shown.text, other, FIELDS.now().pos_order, _list_removable(shown).get(OFF.value(shown), ()))
+
+
+def draw_orders(shown: RunView) -> Iterator[Drawn]:
+    """Both texts, whose positions are left out, both answers each time, and the largest change of a logit."""
+    orders = _read_orders(shown)
+    yield Widget(put=partial(_draw_texts, shown, orders))
+    if orders.b is None:
+        yield Text(said=words.one_order(_quoted(shown.text)))
+    else:
+        yield Awaited(said=words.READING, make=partial(_draw_answers, shown, orders.b, orders.removed))
+
+
+def _draw_texts(shown: RunView, orders: Orders) -> None:
+    """The boxes of both texts, and below them whose positions are left out."""
     with st.container(key="pos_texts"):
         left, right = st.columns(2, gap="medium")
         with left:
@@ -47,53 +92,46 @@ def orders(shown: RunView) -> Question | None:
         bound = state.widget_args(
             "pos_order",
             key="pos_b",
-            value=other or "" if given is None else given,
-            taken=lambda new: None if new == other else new,
+            value=orders.b or "",
+            taken=lambda new: None if new == orders.reversed else new,
         )
         with right:
             controls.text_box(words.ORDER_B, **bound)
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            removed = _removed(removable(config))
-            if given is not None:
+            if _list_removable(shown):
+                OFF.draw(shown)
+            if orders.given is not None:
                 st.button(words.REVERSE, key="pos_again", on_click=_turn_round)
-    b = other if given is None else given
-    if b is None:
-        text.paragraph(words.one_order(_quoted(shown.text)))
-        return None
-    place = st.empty()
+
+
+def _draw_answers(shown: RunView, b: str, removed: tuple[StackName, ...]) -> Iterator[Drawn]:
     try:
-        with waiting(words.READING, place):
-            found = _two_orders(shown.ckpt.weights_sha256, shown.ckpt.name, shown.text, b, removed, shown.ckpt)
+        found = _find_answers(shown, b, removed)
     except ValueError as error:
-        text.paragraph(str(error), tone="bad")
+        yield Text(said=str(error), tone="bad")
+        return
+    yield tabulate_answers(found, shown.text, b)
+    for sentence, tone in describe_orders(found, shown.trace.config):
+        yield Text(said=sentence, tone=tone)
+
+
+def ask_orders(shown: RunView) -> Question | None:
+    """Whether the model notices a change of order; None where there is no other order that it reads."""
+    orders = _read_orders(shown)
+    if orders.b is None:
         return None
-    st.html(orders_html(found, shown.text, b))
-    for sentence, tone in order_sentences(found, config):
-        text.paragraph(sentence, tone=tone)
+    try:
+        found = _find_answers(shown, orders.b, orders.removed)
+    except ValueError:
+        return None
     on, off = found.with_positions, found.without
     without = None if off is None else number(off.change)
     answer = words.notices(number(on.change), on.matters, without, off is not None and off.matters)
     return Question(words.ASKS_ORDERS, answer)
 
 
-def _removed(options: Sequence[tuple[StackName, ...]]) -> tuple[StackName, ...]:
-    """The stacks whose positions are left out; the control, if there is a choice."""
-    named = {"both" if len(stacks) > 1 else stacks[0]: stacks for stacks in options}
-    asked = FIELDS.now().pos_off
-    if asked and named and asked not in named:
-        state.remark(words.not_left_out(asked, next(iter(named))))
-    chosen = asked if asked in named else next(iter(named), "")
-    if len(named) > 1:
-        first = next(iter(named))
-        controls.buttons(
-            words.POSITIONS_OFF,
-            {word: word for word in named},
-            "pos_off",
-            key="pos_off",
-            value=chosen,
-            taken=lambda new: "" if new == first else new,
-        )
-    return named.get(chosen, ())
+def _find_answers(shown: RunView, b: str, removed: tuple[StackName, ...]) -> TwoOrders:
+    return _two_orders(shown.ckpt.weights_sha256, shown.ckpt.name, shown.text, b, removed, shown.ckpt)
 
 
 def _turn_round() -> None:
@@ -107,26 +145,29 @@ def _two_orders(
     return two_orders(_ckpt, a, b, removed)
 
 
-def orders_html(found: TwoOrders, a: str, b: str) -> str:
+def tabulate_answers(found: TwoOrders, a: str, b: str) -> Table:
     """A row with positions and one without: both answers, the largest change, and where it is."""
-    rows = [(words.POSITIONS_ON, found.with_positions)]
+    changes = [(words.POSITIONS_ON, found.with_positions)]
     if found.without is not None:
-        rows.append((words.positions_off(found.removed), found.without))
-    body = "".join(
-        f"<tr><th>{name}</th><td>{_answer(change.a)}</td><td>{_answer(change.b)}</td>"
-        f"<td><b>{number(change.change)}</b><br>{html.escape(_where(change))}</td>"
-        f"<td>{words.TOLD_APART if change.matters else words.THE_SAME}</td></tr>"
-        for name, change in rows
-    )
-    texts = [
-        f"<th>{words.answer_to(name)}<br><q>{html.escape(_quoted(text))}</q></th>"
-        for name, text in (("A", a), ("B", b))
+        changes.append((words.positions_off(found.removed), found.without))
+    rows = [
+        (
+            name,
+            _write(change.a),
+            _write(change.b),
+            text.Html(f"<b>{number(change.change)}</b><br>{html.escape(_where(change))}"),
+            words.TOLD_APART if change.matters else words.THE_SAME,
+        )
+        for name, change in changes
     ]
-    head = f"<th></th>{''.join(texts)}<th>{words.LARGEST_CHANGE}</th><th></th>"
-    return f'<table class="vt-orders"><tr>{head}</tr>{body}</table>'
+    texts = (
+        text.Html(f"{words.answer_to(name)}<br><q>{html.escape(_quoted(given))}</q>")
+        for name, given in (("A", a), ("B", b))
+    )
+    return Table(head=("", *texts, words.LARGEST_CHANGE, ""), rows=rows, style="vt-orders")
 
 
-def order_sentences(found: TwoOrders, config: ModelConfig) -> list[tuple[str, text.Tone]]:
+def describe_orders(found: TwoOrders, config: ModelConfig) -> list[tuple[str, text.Tone]]:
     """What the numbers say, and why."""
     changes = [found.with_positions, *([found.without] if found.without is not None else [])]
     sentences: list[tuple[str, text.Tone]] = []
@@ -173,9 +214,9 @@ def _where(change: Change) -> str:
     return words.change_at(change.row, labels.shorten(labels.visible(change.token), 20))
 
 
-def _answer(answer: OrderAnswer) -> str:
+def _write(answer: OrderAnswer) -> str:
     written = "".join(labels.visible(c) if c == "\n" else c for c in answer.text) or words.ONLY_SPECIAL
-    return html.escape(written + "…" * answer.cut)
+    return written + "…" * answer.cut
 
 
 def _quoted(given: str) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -34,11 +35,25 @@ from viz_transformer.figures.positions import row_lengths
 from viz_transformer.model.kinds import SIDE_OF
 from viz_transformer.numerals import scientific
 from viz_transformer.ui.components.pictures import matrix
-from viz_transformer.ui.frame import controls, frame, pictures, text
+from viz_transformer.ui.components.reveal import bring_into_view
+from viz_transformer.ui.frame import controls, frame, text
+from viz_transformer.ui.frame.drawn import (
+    Chart,
+    Columns,
+    Component,
+    Drawn,
+    Markup,
+    Numbers,
+    Table,
+    TableButton,
+    Text,
+    Widget,
+)
 from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.pages.positions import orders_view, words
 from viz_transformer.ui.pages.positions.fields import FIELDS
-from viz_transformer.ui.pages.positions.view import Table, chart, height, numbers_frame, short
+from viz_transformer.ui.pages.positions.tables import SIZE, PositionTable, height, numbers_frame, short
+from viz_transformer.ui.session.memoize import memoize
 
 SWITCHED = "positions_topic_switched"  # how often; only in the session
 BESIDE = 420  # pixels of two tables beside each other
@@ -46,12 +61,9 @@ ALL_COLUMNS, LISTED = 8, 10
 """Tables with so few columns are written out in full; so many rows are listed."""
 
 
-def topic_control() -> str:
+def draw_choice() -> None:
     """The topics below the picture."""
-    chosen: str = FIELDS.now().pos_topic
-    with st.container(key="pos_topics"):
-        controls.buttons(words.TOPIC, words.TOPICS, "pos_topic", key="pos_topic", hidden=True, taken=_switched)
-    return chosen
+    controls.buttons(words.TOPIC, words.TOPICS, "pos_topic", key="pos_topic", hidden=True, taken=_switched)
 
 
 def _switched(chosen: str) -> str:
@@ -60,62 +72,73 @@ def _switched(chosen: str) -> str:
     return chosen
 
 
-def topic(table: Table, chosen: str) -> Question | None:
-    """The chosen one of `words.TOPICS`; returns its question, None where that is the page's own."""
-    drawn: Mapping[str, Callable[[Table], Question | None]] = {
-        "steps": steps,
-        "distance": distance,
-        "shift": shift,
-        "waves": waves,
-        "orders": lambda table: orders_view.orders(table.shown),
+def _bring_into_view() -> None:
+    if SWITCHED in st.session_state:
+        bring_into_view("pos_topics", st.session_state[SWITCHED])
+
+
+def draw(table: PositionTable, topic: str) -> Iterator[Drawn]:
+    """What is below the table: one of `words.TOPICS`."""
+    drawn: Mapping[str, Callable[[PositionTable], Iterable[Drawn]]] = {
+        "steps": draw_steps,
+        "distance": draw_distance,
+        "shift": draw_shift,
+        "waves": draw_waves,
+        "orders": lambda table: orders_view.draw_orders(table.shown),
     }
-    with frame.optional_section(words.OTHER_ORDER):
-        return drawn[chosen](table)
-    return None
+    yield from drawn[topic](table)
+    yield Widget(put=_bring_into_view)
 
 
-def steps(table: Table) -> None:
+def ask(table: PositionTable, topic: str) -> Question | None:
+    """The question of a topic; None where it has none."""
+    asked: Mapping[str, Callable[[PositionTable], Question | None]] = {
+        "distance": ask_distance,
+        "shift": ask_shift,
+        "waves": ask_waves,
+        "orders": lambda table: orders_view.ask_orders(table.shown),
+    }
+    return asked[topic](table)
+
+
+# ---- five steps
+
+
+def draw_steps(table: PositionTable) -> Iterator[Drawn]:
     """The derivation, for one number large and for some in tables; of one without a formula the lengths of its rows."""
     if table.derived is None:
-        _row_lengths(table)
+        yield from _draw_row_lengths(table)
         return
     derived, position, column = table.derived, table.marks.position, table.picked[len(table.picked) // 2]
     width = table.values.shape[1]
     index, denominator = int(derived.index[column]), float(derived.denominator[column])
     argument, encoding = float(derived.argument[position, column]), float(derived.encoding[position, column])
     function = "cos" if column % 2 else "sin"
-    st.html(
-        '<div class="vt-ladder">'
-        + "".join(
-            f"<div><span>{number} {html.escape(name)}</span><code>{html.escape(formula)}</code><b>{value}</b></div>"
-            for number, name, formula, value in (
-                (1, words.INDEX, words.INDICES[table.scheme], index),
-                (2, words.DENOMINATOR, f"10000^(2·{index}/{width})", short(denominator)),
-                (3, words.POSITION_STEP, words.OF_TOKEN, position),
-                (4, words.ARGUMENT, f"{position} / {short(denominator)}", short(argument)),
-                (5, words.ENCODING, f"{function}({short(argument)})", _escaped(encoding)),
-            )
-        )
-        + "</div>"
+    steps = (
+        (words.INDEX, words.INDICES[table.scheme], f"{index}"),
+        (words.DENOMINATOR, f"10000^(2·{index}/{width})", short(denominator)),
+        (words.POSITION_STEP, words.OF_TOKEN, f"{position}"),
+        (words.ARGUMENT, f"{position} / {short(denominator)}", short(argument)),
+        (words.ENCODING, f"{function}({short(argument)})", numerals.share(encoding, 6)),
     )
-    text.paragraph(words.derived_number(position, _token(table), column, _agreement(table)), tone=_tone(table))
+    yield Markup(html=text.ladder(steps))
+    yield Text(said=words.derived_number(position, _token(table), column, _agreement(table)), tone=_tone(table))
     columns = [*range(width)] if width <= ALL_COLUMNS else [*table.picked]
-    rows = listed(position, len(table.values))
-    st.html(steps_html(derived, columns, rows, position))
-    pictures.table_button(
-        lambda: numbers_frame(derived.argument),
+    yield Markup(html=tabulate_steps(derived, columns, listed(position, len(table.values)), position))
+    numbers = Numbers(
+        frame=lambda: numbers_frame(derived.argument),
         note=words.ARGUMENT_NOTE,
         name=labels.file_name("positions", "argument", table.scheme, str(width)),
-        key="pos_arguments",
     )
+    yield TableButton(numbers=numbers, key="pos_arguments")
 
 
-def _token(table: Table) -> str:
+def _token(table: PositionTable) -> str:
     side = SIDE_OF[table.stack].of(table.shown.trace.src, table.shown.trace.tgt)
     return labels.shorten(labels.visible(side.tokens[table.marks.position]), 40)
 
 
-def _agreement(table: Table) -> str:
+def _agreement(table: PositionTable) -> str:
     """Whether step 5 is the model's table, and whether the run added its rows: both compared number by number."""
     if not table.is_own or table.own is None or table.derived is None:
         return words.NOT_OWN
@@ -127,7 +150,7 @@ def _agreement(table: Table) -> str:
     return f"{said} {words.added_rows(len(table.added), scientific(run.largest) if run.differing else None)}"
 
 
-def _tone(table: Table) -> text.Tone:
+def _tone(table: PositionTable) -> text.Tone:
     if not table.is_own or table.own is None or table.derived is None:
         return "plain"
     return "ok" if agreement(table.derived.table, table.own).to_float32 else "bad"
@@ -139,68 +162,80 @@ def listed(position: int, length: int) -> range:
     return range(start, min(length, start + LISTED))
 
 
-def steps_html(derived: Derivation, columns: Sequence[int], rows: Sequence[int], position: int) -> str:
+def tabulate_steps(derived: Derivation, columns: Sequence[int], rows: Sequence[int], position: int) -> text.Html:
     """Steps 1 and 2 as rows over the columns, then steps 3 and 4 beside step 5; the selected position is marked."""
-    dimensions = _cells("th", columns, str)
-    index = _cells("td", columns, lambda column: str(derived.index[column]))
-    denominator = _cells("td", columns, lambda column: short(float(derived.denominator[column])))
-    function = _cells("td", columns, lambda column: "cos" if column % 2 else "sin")
+    named = [str(column) for column in columns]
     first = (
-        f"<tr><th>{words.DIMENSION}</th>{dimensions}</tr><tr><th>{words.INDEX_ROW}</th>{index}</tr>"
-        f"<tr><th>{words.DENOMINATOR_ROW}</th>{denominator}</tr><tr><th>{words.FUNCTION}</th>{function}</tr>"
+        (words.INDEX_ROW, *(str(derived.index[column]) for column in columns)),
+        (words.DENOMINATOR_ROW, *(short(float(derived.denominator[column])) for column in columns)),
+        (words.FUNCTION, *("cos" if column % 2 else "sin" for column in columns)),
     )
-
-    def body(values: NDArray[Any]) -> str:
-        return "".join(
-            f"<tr{' class=vt-here' if row == position else ''}><th>{row}</th>"
-            + _cells("td", columns, lambda column, row=row: numerals.share(float(values[row, column])))  # type: ignore[misc]
-            + "</tr>"
-            for row in rows
+    beside = [
+        text.table(
+            ((str(row), *(numerals.share(float(values[row, column])) for column in columns)) for row in rows),
+            head=(words.ROW, *named),
+            style="vt-steps",
+            caption=caption,
+            attributes=({"class": "vt-here" * (row == position)} for row in rows),
         )
-
-    tables = ((words.ARGUMENT_TABLE, derived.argument), (words.ENCODING_TABLE, derived.encoding))
-    return (
-        f'<table class="vt-steps">{first}</table><div class="vt-beside">'
-        + "".join(
-            f'<table class="vt-steps"><caption>{caption}</caption><tr><th>{words.ROW}</th>{dimensions}</tr>'
-            f"{body(values)}</table>"
-            for caption, values in tables
-        )
-        + "</div>"
+        for caption, values in ((words.ARGUMENT_TABLE, derived.argument), (words.ENCODING_TABLE, derived.encoding))
+    ]
+    return text.Html(
+        f"{text.table(first, head=(words.DIMENSION, *named), style='vt-steps')}"
+        f'<div class="vt-beside">{"".join(beside)}</div>'
     )
 
 
-def _cells(tag: str, columns: Sequence[int], said: Callable[[int], str]) -> str:
-    return "".join(f"<{tag}>{html.escape(said(column))}</{tag}>" for column in columns)
-
-
-def _row_lengths(table: Table) -> None:
-    text.paragraph(f"{words.RANDOM_AT_FIRST if table.is_trained else words.OTHER_STEPS} {words.CHOOSE_STANDARD}")
+def _draw_row_lengths(table: PositionTable) -> Iterator[Drawn]:
+    yield Text(said=f"{words.RANDOM_AT_FIRST if table.is_trained else words.OTHER_STEPS} {words.CHOOSE_STANDARD}")
     marks = table.marks if table.is_trained else replace(table.marks, trained=None)
     title = words.row_lengths_title(table.is_trained)
-    figure = row_lengths(row_norms(table.values), marks, title=title, theme=frame.theme())
-    chart(figure, key="pos_row_lengths", alt=words.row_lengths_alt(table.is_trained))
+    yield Chart(
+        figure=lambda theme: row_lengths(row_norms(table.values), marks, title=title, theme=theme),
+        alt=words.row_lengths_alt(table.is_trained),
+        key="pos_row_lengths",
+        size=SIZE,
+    )
 
 
-def distance(table: Table) -> Question:
+# ---- product and distance
+
+
+def draw_distance(table: PositionTable) -> Iterator[Drawn]:
     """Products of rows against the distance between them."""
-    frequency = None if table.derived is None else table.derived.frequency
-    found = products(table.values, table.marks.position, frequency)
-    figure = product_curves(found, title=words.PRODUCTS_TITLE, theme=frame.theme(), height=height(400))
-    asked = pictures.table(
-        lambda: _products_frame(found),
+    found = _find_products(table)
+    numbers = Numbers(
+        frame=lambda: _products_frame(found),
         note=words.note(table.shown.caption(words.products_with(found.position))),
         name=labels.file_name(table.shown.summary.name, "position", "products"),
-        key="pos_products",
     )
-    chart(figure, key="pos_products", alt=words.PRODUCTS_ALT, on_table=asked)
+    yield Chart(
+        figure=lambda theme: product_curves(found, title=words.PRODUCTS_TITLE, theme=theme, height=height(400)),
+        alt=words.PRODUCTS_ALT,
+        numbers=numbers,
+        key="pos_products",
+        size=SIZE,
+    )
     if found.error is None:
-        spread = numerals.significant(found.spread)
-        text.paragraph(words.products_of_none(table.is_trained, spread))
-        return Question(words.ASKS_DISTANCE, words.other_products(spread))
-    error, itself = scientific(found.error), float(found.from_position[found.position])
-    text.paragraph(words.products_of_formula(error, table.values.shape[1] // 2))
-    return Question(words.ASKS_DISTANCE, words.same_products(error, found.position, numerals.significant(itself)))
+        yield Text(said=words.products_of_none(table.is_trained, numerals.significant(found.spread)))
+    else:
+        yield Text(said=words.products_of_formula(scientific(found.error), table.values.shape[1] // 2))
+
+
+def ask_distance(table: PositionTable) -> Question:
+    """Whether products depend only on the distance."""
+    found = _find_products(table)
+    if found.error is None:
+        return Question(words.ASKS_DISTANCE, words.other_products(numerals.significant(found.spread)))
+    itself = numerals.significant(float(found.from_position[found.position]))
+    return Question(words.ASKS_DISTANCE, words.same_products(scientific(found.error), found.position, itself))
+
+
+_products = memoize(8)(products)
+
+
+def _find_products(table: PositionTable) -> Products:
+    return _products(table.values, table.marks.position, None if table.derived is None else table.derived.frequency)
 
 
 def _products_frame(found: Products) -> pd.DataFrame:
@@ -210,116 +245,163 @@ def _products_frame(found: Products) -> pd.DataFrame:
     return pd.DataFrame(columns, index=pd.RangeIndex(len(places), name=words.ROW))
 
 
-def shift(table: Table) -> Question | None:
+# ---- shift as rotation
+
+
+def _list_shifts(table: PositionTable) -> range:
+    """By how much the chosen row can be shifted; empty for the last one."""
+    return range(1, len(table.values) - table.marks.position)
+
+
+def _shift(table: PositionTable) -> controls.Control[int]:
+    return controls.Control(
+        field="pos_shift", label=words.SHIFT, options=lambda shown: _list_shifts(table), unset=1, box=True, width=130
+    )
+
+
+def _draw_shift(table: PositionTable) -> None:
+    with st.container(key="pos_shift_tools"):
+        _shift(table).draw(table.shown)
+
+
+def draw_shift(table: PositionTable) -> Iterator[Drawn]:
     """Each pair of columns turned by the shift, beside the row that is there."""
     if table.derived is None:
-        text.paragraph(words.no_frequencies(table.is_trained))
-        return Question(words.asks_shift(FIELDS.now().pos_shift), words.NO_ROTATION)
-    position, last, width = table.marks.position, len(table.values) - 1, table.values.shape[1]
-    most = last - position
-    if most < 1:
-        text.paragraph(words.last_position(position))
-        return None
-    shifts = range(1, most + 1)
-    with st.container(key="pos_shift_tools"):
-        control = controls.Control[int](
-            field="pos_shift", label=words.SHIFT, options=lambda shown: shifts, unset=1, box=True, width=130
-        )
-        by = control.draw(table.shown)
+        yield Text(said=words.no_frequencies(table.is_trained))
+        return
+    position, width = table.marks.position, table.values.shape[1]
+    if not _list_shifts(table):
+        yield Text(said=words.last_position(position))
+        return
+    yield Widget(put=partial(_draw_shift, table))
+    by = _shift(table).value(table.shown)
     found = rotation(table.values, table.derived.frequency, by)
     pairs = [*dict.fromkeys(column // 2 for column in table.picked)]
-    figure = turned_pairs(
-        [(f"{2 * pair}, {2 * pair + 1}", table.values[:, 2 * pair : 2 * pair + 2]) for pair in pairs],
-        position,
-        by,
-        title=words.turned_title(position, position + by),
-        theme=frame.theme(),
+    yield Chart(
+        figure=lambda theme: turned_pairs(
+            [(f"{2 * pair}, {2 * pair + 1}", table.values[:, 2 * pair : 2 * pair + 2]) for pair in pairs],
+            position,
+            by,
+            title=words.turned_title(position, position + by),
+            theme=theme,
+        ),
+        alt=words.turned_alt(position, position + by),
+        key="pos_turned",
+        size=SIZE,
     )
-    chart(figure, key="pos_turned", alt=words.turned_alt(position, position + by))
-    st.html(rotation_html(table.values, found, pairs, position))
-    text.paragraph(
-        words.one_matrix(width, by, len(found.turned), scientific(found.error), scientific(2.0**-25)),
+    yield tabulate_rotation(table.values, found, pairs, position)
+    yield Text(
+        said=words.one_matrix(width, by, len(found.turned), scientific(found.error), scientific(2.0**-25)),
         tone="ok" if found.error < 1e-6 else "bad",
     )
+
+
+def ask_shift(table: PositionTable) -> Question | None:
+    """Whether one matrix shifts every row; None where there is no later row."""
+    if table.derived is None:
+        return Question(words.asks_shift(FIELDS.now().pos_shift), words.NO_ROTATION)
+    if not _list_shifts(table):
+        return None
+    by = _shift(table).value(table.shown)
+    found = rotation(table.values, table.derived.frequency, by)
     return Question(words.asks_shift(by), words.is_rotation(scientific(found.error)))
 
 
-def _escaped(value: float) -> str:
-    """A sine or a cosine with six decimals."""
-    return html.escape(numerals.share(value, 6))
-
-
-def rotation_html(values: Float32, found: Rotation, pairs: Sequence[int], position: int) -> str:
+def tabulate_rotation(values: Float32, found: Rotation, pairs: Sequence[int], position: int) -> Table:
     """A row for each pair: its angle, its matrix, the pair before, turned, in the table, and the difference."""
 
-    def vector(numbers: NDArray[Any]) -> str:
-        return "<br>".join(_escaped(number) for number in numbers)
+    def vector(numbers: NDArray[Any]) -> text.Html:
+        return text.Html("<br>".join(html.escape(numerals.share(number, 6)) for number in numbers))
 
-    body = ""
+    rows = []
     for pair in pairs:
         at = slice(2 * pair, 2 * pair + 2)
         turned, stored = found.turned[position, at], values[position + found.shift, at]
         matrix = "<br>".join(
             " ".join(html.escape(numerals.share(number, 6).rjust(9)) for number in row) for row in found.matrix(pair)
         )
-        cells = (
-            f"{2 * pair}, {2 * pair + 1}",
-            f"{short(float(found.angle[pair]))} rad",
-            f'<span class="vt-matrix">{matrix}</span>',
-            vector(values[position, at]),
-            vector(turned),
-            vector(stored),
-            f"{scientific(abs(turned - stored).max())}",
+        rows.append(
+            (
+                f"{2 * pair}, {2 * pair + 1}",
+                f"{short(float(found.angle[pair]))} rad",
+                text.Html(f'<span class="vt-matrix">{matrix}</span>'),
+                vector(values[position, at]),
+                vector(turned),
+                vector(stored),
+                scientific(abs(turned - stored).max()),
+            )
         )
-        body += "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
-    names = "".join(f"<th>{name}</th>" for name in words.rotation_head(position, position + found.shift))
-    return f'<table class="vt-steps vt-rotation"><tr>{names}</tr>{body}</table>'
+    head = words.rotation_head(position, position + found.shift)
+    return Table(head=head, rows=rows, style="vt-steps vt-rotation", first="td")
 
 
-def waves(table: Table) -> Question:
-    """The wavelengths of both exponents, and both tables beside each other."""
+# ---- wavelengths
+
+
+def _derive_both(table: PositionTable) -> dict[str, Derivation]:
+    """The tables of both exponents, as large as this one."""
     length, width = table.values.shape
+    return {name: derivation(length, width + width % 2, doubled=name == "doubled") for name in words.TABLES}
+
+
+def _find_strong(table: PositionTable) -> str:
+    return table.scheme if table.scheme in words.TABLES else "standard"
+
+
+def draw_waves(table: PositionTable) -> Iterator[Drawn]:
+    """The wavelengths of both exponents, and both tables beside each other."""
+    both, (length, width) = _derive_both(table), table.values.shape
     width += width % 2
-    both = {name: derivation(length, width, doubled=name == "doubled") for name in ("standard", "doubled")}
     if table.derived is None or table.own is None:
-        text.paragraph(words.NO_WAVELENGTHS if table.derived is None else words.NO_WAVELENGTHS_WITHOUT_POSITIONS)
-    strong = table.scheme if table.scheme in both else "standard"
-    left, right = st.columns([2, 3], gap="medium")
-    with left:
-        figure = wavelength_curves(
-            {words.TABLES[name]: wavelengths(width, doubled=name == "doubled") for name in both},
+        yield Text(said=words.NO_WAVELENGTHS if table.derived is None else words.NO_WAVELENGTHS_WITHOUT_POSITIONS)
+    turns = {name: wavelengths(width, doubled=name == "doubled") for name in both}
+    curves = Chart(
+        figure=lambda theme: wavelength_curves(
+            {words.TABLES[name]: each for name, each in turns.items()},
             length,
-            shown=words.TABLES[strong],
+            shown=words.TABLES[_find_strong(table)],
             title=words.WAVELENGTHS,
             whose=words.THE_TABLE,
-            theme=frame.theme(),
+            theme=theme,
             height=height(420),
-        )
-        chart(
-            figure,
-            key="pos_waves",
-            alt=words.WAVES_ALT,
-        )
-    with right, st.container(key="pos_beside"):
-        for column, (name, each) in zip(st.columns(2, gap="small"), both.items(), strict=True):
-            title = words.of_both(words.SHORT_TABLES[name], length, width)
-            made = table_picture(each.table, Meta(title, *frame.saved_as(title)))  # both reach from -1 to 1
-            with column:
-                data = made.with_meta(most=1.0, paired=True).pack(height=BESIDE, exact=True, why=())
-                asked = pictures.table(made.table, note=made.note, name=made.meta.name, key=f"pos_beside_{name}")
-                matrix(data, key=f"pos_beside_{name}", on_table=asked)
-    head = ("", words.WAVES_HEAD, words.less_than_once(length), words.still(STILL))
-    rows = ""
+        ),
+        alt=words.WAVES_ALT,
+        key="pos_waves",
+        size=SIZE,
+    )
+    tables = Columns(
+        columns=[(_draw_beside(name, each),) for name, each in both.items()], gap="small", key="pos_beside"
+    )
+    yield Columns(columns=((curves,), (tables,)), widths=(2, 3))
+    rows = []
     for name, each in both.items():
-        found, turns = movement(each), wavelengths(width, doubled=name == "doubled")
-        cells = (
-            words.span(short(float(turns[0])), short(float(turns[-1]))),
-            words.of_dimensions(found.below_one_turn, found.columns),
-            words.of_dimensions(found.still, found.columns),
+        found = movement(each)
+        rows.append(
+            (
+                words.TABLES[name],
+                words.span(short(float(turns[name][0])), short(float(turns[name][-1]))),
+                words.of_dimensions(found.below_one_turn, found.columns),
+                words.of_dimensions(found.still, found.columns),
+            )
         )
-        rows += f"<tr><th>{words.TABLES[name]}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
-    st.html(f'<table class="vt-steps">{"".join(f"<th>{name}</th>" for name in head)}{rows}</table>')
-    text.paragraph(words.AS_D_MODEL_GROWS)
-    found, turns = movement(both[strong]), wavelengths(width, doubled=strong == "doubled")
+    head = ("", words.WAVES_HEAD, words.less_than_once(length), words.still(STILL))
+    yield Table(head=head, rows=rows, style="vt-steps")
+    yield Text(said=words.AS_D_MODEL_GROWS)
+
+
+def _draw_beside(name: str, derived: Derivation) -> Component:
+    """One of two tables beside each other."""
+    title = words.of_both(words.SHORT_TABLES[name], *derived.table.shape)
+    made = table_picture(derived.table, Meta(title, *frame.saved_as(title)))
+    data = made.with_meta(most=1.0, paired=True).pack(height=BESIDE, exact=True, why=())  # both reach from -1 to 1
+    numbers = Numbers(frame=made.table, note=made.note, name=made.meta.name)
+    return Component(draw=matrix, data=data, key=f"pos_beside_{name}", numbers=numbers)
+
+
+def ask_waves(table: PositionTable) -> Question:
+    """How fast the dimensions turn."""
+    name, both = _find_strong(table), _derive_both(table)
+    length, width = both[name].table.shape
+    found, turns = movement(both[name]), wavelengths(width, doubled=name == "doubled")
     first, last = (numerals.number(turns[at], 0 if turns[at] >= 100 else 2, ",") for at in (0, -1))
     return Question(words.ASKS_WAVES, words.turns(first, last, found.below_one_turn, found.columns, length))

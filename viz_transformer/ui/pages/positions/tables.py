@@ -1,21 +1,17 @@
-"""Parts of the Positions page: which table is shown, its picture and curves, and the topic below them."""
+"""Which table of positions is shown: what can be chosen of it, and what it has to do with the model."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 from numpy.typing import NDArray
-from plotly.graph_objects import Figure
 
 from viz_transformer import numerals
-from viz_transformer.analysis.attention.picture import Meta, Picture
 from viz_transformer.analysis.models.untrained import UntrainedSummary
-from viz_transformer.analysis.positions.pictures import table_picture
 from viz_transformer.analysis.positions.table import (
     Derivation,
     Float32,
@@ -24,36 +20,36 @@ from viz_transformer.analysis.positions.table import (
     added_rows,
     derivation,
     encoding_of,
-    interpolate_columns,
     own_table,
     scheme,
     starting_columns,
     trained_rows,
 )
 from viz_transformer.figures import labels
-from viz_transformer.figures.enlarged import enlarged
-from viz_transformer.figures.positions import Marks, dimension_curves
+from viz_transformer.figures.positions import Marks
 from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.model.kinds import SIDE_OF, StackName, stacks_of
 from viz_transformer.numerals import significant
-from viz_transformer.ui.components.pictures import Asked, matrix
-from viz_transformer.ui.frame import frame, pictures, projector, text
+from viz_transformer.ui.frame import frame, projector
 from viz_transformer.ui.frame.controls import Control
+from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.positions import words
-from viz_transformer.ui.pages.positions.fields import FIELDS, MAX_COLUMNS
-from viz_transformer.ui.session import state
-from viz_transformer.ui.session.memoize import memoize_figure
+from viz_transformer.ui.pages.positions.fields import FIELDS
+from viz_transformer.ui.session.memoize import memoize
 from viz_transformer.ui.session.runs import RunView
 
-_dimension_curves = memoize_figure(dimension_curves)
+_derivation = memoize(8)(derivation)
 
 USUAL_LENGTH, MAX_LENGTH, MAX_WIDTH = 128, 512, 512
-TALL, PICK, HIGHEST = 400, 48, 900  # the curves, and what picks them; the picture beside them fills the window
+HIGHEST = 900
+"""The most pixels of a picture, which fills the window."""
 PROJECTED, LOW = 1.55, 348  # the smallest type, of 13 pixels, is then 20
+SIZE = frame.ChartSize(grows=PROJECTED, room=projector.ROOM_OF_CHART)
+"""The size of a chart, which is alone in its scene on a projector."""
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class PositionTable:
     """The table that is shown, [L, D], and what it has to do with the model. `derived` is None for one without a
     formula, which only a model that has it can show."""
 
@@ -87,11 +83,6 @@ class Table:
             else words.not_own(self.scheme)
         )
         return words.table_title(length, width, whose)
-
-    @property
-    def words(self) -> str:
-        """What a projector's caption says of it."""
-        return words.scene(self.stack, self.marks.position)
 
     def column_name(self, column: int) -> str:
         """A dimension in words, with the positions of one turn where it has a wavelength."""
@@ -178,18 +169,14 @@ POSITION: dict[str, Control[int]] = {
 """By the field of the side."""
 
 
-def controls(shown: RunView) -> Table:
-    """The controls of the table, and the table that they ask for, brought into its bounds."""
-    with st.container(horizontal=True, key="pos_tools", vertical_alignment="center"):
-        stack, chosen = STACK.draw(shown), TABLE.draw(shown)
-        with st.popover(words.SIZE, key="pos_size"):
-            width, length = WIDTH.draw(shown), LENGTH.draw(shown)
-        position = POSITION[SIDE_OF[stack].field].draw(shown)
-    own = own_table(shown.ckpt.hooked_model, stack)
-    return _table(shown, stack, chosen, (length, width), position, own)
+def read_table(shown: RunView) -> PositionTable:
+    """The table that the controls ask for."""
+    stack = STACK.value(shown)
+    own, position = own_table(shown.ckpt.hooked_model, stack), POSITION[SIDE_OF[stack].field].value(shown)
+    return _make_table(shown, stack, TABLE.value(shown), (LENGTH.value(shown), WIDTH.value(shown)), position, own)
 
 
-def _table(
+def _make_table(
     shown: RunView,
     stack: StackName,
     chosen: Scheme,
@@ -197,7 +184,7 @@ def _table(
     position: int,
     own: Float32 | None,
     wanted: tuple[int, ...] | None = None,
-) -> Table:
+) -> PositionTable:
     """wanted: the dimensions that are picked where the address does not say which."""
     length, width = size
     own_scheme = scheme(shown.trace.spec)
@@ -205,7 +192,7 @@ def _table(
         assert own is not None
         derived, values = None, own[:length]
     else:
-        derived = derivation(length, width, doubled=chosen == "doubled")
+        derived = _derivation(length, width, doubled=chosen == "doubled")
         is_own = own is not None and chosen == own_scheme and own.shape[1] == width and length <= len(own)
         values = own[:length] if is_own and own is not None else derived.table
     read = len(SIDE_OF[stack].of(shown.trace.src, shown.trace.tgt))
@@ -216,20 +203,16 @@ def _table(
         picked = _picked(values.shape[1], None if derived is None else derived.frequency, length)
     else:
         picked = tuple(column for column in wanted if column < values.shape[1])
-    return Table(shown, stack, chosen, values, derived, own_scheme, own, added, picked, marks)
+    return PositionTable(shown, stack, chosen, values, derived, own_scheme, own, added, picked, marks)
 
 
 def _picked(width: int, frequency: Float64 | None, length: int) -> tuple[int, ...]:
     """The dimensions that are chosen, those left out that the table does not have."""
     asked: tuple[int, ...] = FIELDS.now().pos_columns
-    kept = tuple(column for column in asked if column < width)
-    if kept != asked:
-        missing = next(column for column in asked if column >= width)
-        state.remark(words.no_dimension(missing, width - 1))
-    return kept or starting_columns(width, frequency, length)
+    return tuple(column for column in asked if column < width) or starting_columns(width, frequency, length)
 
 
-def sentences(table: Table) -> list[str]:
+def describe_table(table: PositionTable) -> list[str]:
     """What applies to this model, and what the picture is."""
     shown, stack = table.shown, table.stack
     name, read, encoding = shown.summary.name, table.marks.read, encoding_of(shown.trace.spec)
@@ -239,7 +222,7 @@ def sentences(table: Table) -> list[str]:
     elif encoding.trained:
         assert table.own is not None
         rows, columns = table.own.shape
-        said.append(words.learned_table(name, stack, (rows, columns), read - 1, _trained_sentence(table)))
+        said.append(words.learned_table(name, stack, (rows, columns), read - 1, _describe_training(table)))
     else:
         assert table.own is not None
         rows, columns = table.own.shape
@@ -253,7 +236,7 @@ def sentences(table: Table) -> list[str]:
     return said
 
 
-def _trained_sentence(table: Table) -> str:
+def _describe_training(table: PositionTable) -> str:
     """Which rows of a learned table were trained, if that is known."""
     trained, own = table.marks.trained, table.own
     assert own is not None
@@ -266,38 +249,12 @@ def _trained_sentence(table: Table) -> str:
     return words.trained_to(trained)
 
 
-# --- the picture
-
-
-def heatmap(table: Table) -> None:
-    """The table as a picture, and its numbers."""
-    put(table_picture_of(table), table)
-
-
-def table_picture_of(table: Table, called: str = "") -> Picture:
-    """What is drawn of a table. called: before its title, where it is one of two."""
-    shown, title = table.shown, f"{called}{table.title}"
-    of = f"{shown.called}, {shown.words()}" if called else None
-    caption, name = frame.saved_as(title, of=of)
-    marks, side = table.marks, SIDE_OF[table.stack]
-    trained = marks.trained if table.is_trained else None  # rows of a formula are not trained
-    meta = Meta(title, caption, name)
-    return table_picture(table.values, meta, side=side, read=marks.read, trained=trained, picked=table.picked)
-
-
-def put(picture: Picture, table: Table, *, called: str = "", own: str = "") -> None:
-    """Draw the picture of a table. called: precedes the note of its numbers; own: ends the keys of B's."""
-    asked = pictures.table(
-        picture.table,
-        note=words.table_note(called, table.shown.caption(words.POSITIONS)),
-        name=labels.file_name(called.strip(" :"), table.shown.summary.name, "positions", table.stack, table.scheme),
-        key=f"pos_heatmap{own}",
-    )
-    matrix(picture.pack(height=HIGHEST, exact=True, why=()), key=f"pos_heatmap{own}", on_table=asked)
-
-
-def of_b(table: Table, b: RunView) -> Table | str:
-    """B's own table, for the stack of A's, or a sentence instead: there is none, or it is A's."""
+def table_of_b(both: Runs, table: PositionTable) -> PositionTable | str | None:
+    """B's own table, for the stack of A's, or a sentence instead: there is none, or it is A's; None where B is not
+    shown beside A."""
+    b = both.b
+    if b is None or not both.compared:
+        return None
     spec, stack = b.trace.spec, table.stack
     if stack not in stacks_of(spec):
         return words.b_has_no(stack)
@@ -313,81 +270,13 @@ def of_b(table: Table, b: RunView) -> Table | str:
     rows = min(len(own), USUAL_LENGTH)
     read = min(len(SIDE_OF[stack].of(b.trace.src, b.trace.tgt)), rows)
     position = min(table.marks.position, rows - 1)
-    found = _table(b, stack, scheme(spec), (rows, own.shape[1]), position, own, table.picked)
+    found = _make_table(b, stack, scheme(spec), (rows, own.shape[1]), position, own, table.picked)
     if not table.is_own or table.own is None:
         return found
     alike = min(len(own), len(table.own))
     if own.shape[1] != table.own.shape[1] or not np.array_equal(own[:alike], table.own[:alike]):
         return found
     return words.same_table(alike, own.shape[1], table.marks.read - 1, read - 1)
-
-
-def heatmaps(table: Table, b: Table) -> None:
-    """A's table and B's on one scale."""
-    most = max(float(np.abs(each.values).max()) for each in (table, b)) or None
-    for each, name, own, column in zip((table, b), "AB", ("", "_b"), st.columns(2, gap="medium"), strict=True):
-        called = words.called(name)
-        with column:
-            put(table_picture_of(each, called).with_meta(most=most, paired=True), each, called=called, own=own)
-
-
-def difference(table: Table, b: Table) -> None:
-    """A's table less B's, or why there is none."""
-    if table.values.shape == b.values.shape:
-        less = table_picture_of(table, words.called("A")) - table_picture_of(b, words.called("B"))
-        called = words.called_difference(b.shown.summary.name)
-        put(less.with_meta(title=f"{called}{table.title}"), table, called=called)
-        return
-    text.paragraph(words.two_sizes(table.values.shape, b.values.shape))
-    heatmap(table)
-
-
-def _untrained_unmarked(marks: Marks) -> Marks:
-    """Without the mark of training: rows of a formula are not trained."""
-    return replace(marks, trained=None)
-
-
-def curves(table: Table) -> None:
-    """The picked dimensions over the positions."""
-    bound = state.widget_args("pos_columns", key="pos_columns", value=list(table.picked), taken=tuple)
-    with st.container(key="pos_pick"):
-        st.multiselect(
-            words.CURVES,
-            [*range(table.values.shape[1])],
-            max_selections=MAX_COLUMNS,
-            placeholder=words.CHOOSE,
-            label_visibility="collapsed",
-            **bound,
-        )
-    picked = [*table.picked]
-    fine = None if table.derived is None else interpolate_columns(table.derived, picked, points=_points(table))
-    marks = table.marks if table.is_trained else _untrained_unmarked(table.marks)
-    names = [table.column_name(column) for column in picked]
-    title = words.CURVES_TITLE if table.derived is None else words.WAVELENGTHS
-    figure = _dimension_curves(
-        table.values, picked, names, marks, fine=fine, title=title, theme=frame.theme(), height=height(TALL - PICK)
-    )
-    chart(figure, key="pos_curves_figure", alt=words.curves_alt(", ".join(map(str, picked))), fills=True)
-
-
-def _points(table: Table) -> int:
-    """Points of a thin curve: enough for the fastest one, which turns once in 6.28 positions."""
-    return min(2400, 12 * len(table.values))
-
-
-def chart(
-    figure: Figure,
-    *,
-    key: str,
-    alt: str,
-    caption: str | None = None,
-    fills: bool = False,
-    on_table: Asked | None = None,
-) -> None:
-    """A figure in its place, enlarged on a projector."""
-    shown = enlarged(figure, PROJECTED) if projector.is_on() else figure
-    size = frame.ChartSize(fills=fills, room=projector.ROOM_OF_CHART)
-    frame.chart(shown, key=key, alt=alt, size=size, caption=caption, on_table=on_table)
 
 
 def height(usual: int) -> int:
