@@ -31,7 +31,7 @@ from viz_transformer.numerals import number, write_in_sentence
 from viz_transformer.running.strategies import Beam
 from viz_transformer.ui.frame import maps, questions
 from viz_transformer.ui.pages.decoding import question as of_decoding
-from viz_transformer.ui.pages.input import view as of_input
+from viz_transformer.ui.pages.input import page as of_input
 from viz_transformer.ui.pages.layers import question as of_layers
 from viz_transformer.ui.pages.masks import page as of_masks
 from viz_transformer.ui.pages.models import question as of_models

@@ -139,16 +139,16 @@ class Chart(Part):
     """The pass that its rows are of, for the same place; "" where that is not said."""
 
     def show(self, shown: RunView | None, key: str, own: str) -> None:
-        assert shown is not None, self.alt
         key, numbers = f"{self.key or key}{own}", self.numbers
         if numbers is not None and not isinstance(numbers, Numbers):
+            assert shown is not None, self.alt
             name = labels.file_name(shown.summary.name, self.alt)
             numbers = Numbers(frame=numbers, note=f"{shown.caption(self.alt)}.", name=name)
         asked = None if numbers is None else numbers.on_table(key)
         figure = self.figure(frame.theme())
         if figure.layout.height is None:
             dressed(figure, frame.theme(), title=self.alt, height=HEIGHT, margin=MARGIN).update_xaxes(automargin=True)
-        of = self.caption or words.run_and_text(shown.called, shown.words())
+        of = self.caption if shown is None or self.caption else words.run_and_text(shown.called, shown.words())
         frame.chart(figure, key=key, alt=self.alt, size=self.size, caption=of, rows=self.rows, on_table=asked)
 
 

@@ -203,16 +203,25 @@ class _Begun:
 
 
 def begin(
-    title: str, *, rows: Rows = "last", recording: str | None = None, steps: bool = False, bar: str = ""
+    title: str,
+    *,
+    rows: Rows = "last",
+    recording: str | None = None,
+    steps: bool = False,
+    bar: str = "",
+    waits: bool = False,
 ) -> _Begun:
     """Begin the page of this title: its places, and the selected runs.
 
     rows, recording: as `Page` has them; steps: the page is about steps, as `frame.runs` has it; bar: the key of the
-    place of the page's bar, "" for none.
+    place of the page's bar, "" for none; waits: what is waited for has a place of its own, as the page makes something
+    without a run too, while the messages say why there is none.
     """
     frame.title(title)
     asked, strip = questions.place(), frame.place("strip")
     own, messages = frame.place(bar) if bar else None, frame.status()
+    if waits:
+        frame.set_waiting_place(st.empty())
     both = frame.runs(messages, rows=rows, recording=recording, steps=steps)
     return _Begun(asked, strip, own, messages, both, by_step=steps)
 

@@ -35,3 +35,8 @@ def missing_data(ckpt: Checkpoint, name: str, error: ValueError, what: str) -> s
         f"{what}, which are not here: put {listed} into a folder, name that folder in {DATA_VARIABLE} (else ./data is"
         " looked into), and start the app again."
     )
+
+
+def is_missing(ckpt: Checkpoint, name: str, error: ValueError) -> bool:
+    """Whether a part of the data cannot be read because its files are missing, rather than wrong."""
+    return missing_data(ckpt, name, error, "") != f"{error}."

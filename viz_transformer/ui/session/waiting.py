@@ -13,6 +13,10 @@ from viz_transformer.ui.compat import DeltaGenerator
 @contextmanager
 def waiting(sentence: str, place: DeltaGenerator) -> Iterator[None]:
     """Say in `place` what is being waited for."""
-    with place.container(), st.spinner(sentence):
-        yield
+    try:
+        with place.container(), st.spinner(sentence):
+            yield
+    except ValueError:
+        place.empty()
+        raise
     place.empty()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import random
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -33,15 +34,13 @@ from viz_transformer.model.kinds import SideName
 from viz_transformer.running.trace import Tokens
 from viz_transformer.text import linguistics
 from viz_transformer.text.codec import Codec
-from viz_transformer.ui.compat import DeltaGenerator
 from viz_transformer.ui.frame import controls, frame, text
 from viz_transformer.ui.pages.input import tokens_view, words
 from viz_transformer.ui.pages.input.fields import FIELDS
-from viz_transformer.ui.pages.input.view import PROJECTED, is_missing
+from viz_transformer.ui.pages.input.tokens_view import PROJECTED
 from viz_transformer.ui.session import data_files, state
 from viz_transformer.ui.session.memoize import memoize, memoize_figure
 from viz_transformer.ui.session.runs import RunView
-from viz_transformer.ui.session.waiting import waiting
 
 _length_histogram = memoize_figure(length_histogram)
 
@@ -56,22 +55,16 @@ PIPELINES = {"en": "en_core_web_sm", "de": "de_core_news_sm", "it": "it_core_new
 USUAL = "en"
 
 
-def below_choice() -> str:
-    """The chosen part below: data, a row of ids, a vocabulary being built, or words."""
-    controls.buttons(words.BELOW_LABEL, words.BELOW, "input_below", key="input_below", hidden=True)
-    return str(FIELDS.now().input_below)
-
-
 # --- the data set
 
 
-def data_set(ckpt: Checkpoint, status: DeltaGenerator) -> None:
+def data_set(ckpt: Checkpoint) -> None:
     """Draw one part of the data: its items by index, lengths, a filter's counts, and a batch."""
     names = parts(ckpt)
     if not names:
         text.paragraph(words.no_data(ckpt.name))
         return
-    data = _chosen_part(ckpt, names, status)
+    data = _chosen_part(ckpt, names)
     if data is None:
         return
     left, right = st.columns([5, 3], gap="medium")
@@ -79,7 +72,7 @@ def data_set(ckpt: Checkpoint, status: DeltaGenerator) -> None:
         _draw_item(ckpt, data)
     with right:
         facts = st.container()
-    with waiting(words.MEASURING, status):
+    with frame.wait(words.MEASURING):
         measured = _measure(ckpt, data.part, data_files.data_key(), data)
     with right:
         limits = _draw_filter(ckpt, data, measured)
@@ -90,7 +83,7 @@ def data_set(ckpt: Checkpoint, status: DeltaGenerator) -> None:
         _draw_sources(ckpt)
 
 
-def _chosen_part(ckpt: Checkpoint, names: Sequence[str], status: DeltaGenerator) -> Data | None:
+def _chosen_part(ckpt: Checkpoint, names: Sequence[str]) -> Data | None:
     """The items of the chosen part; without its files, the model's examples, with a sentence on how to get the files.
 
     If nobody chose a part, the examples are shown without that sentence.
@@ -98,25 +91,24 @@ def _chosen_part(ckpt: Checkpoint, names: Sequence[str], status: DeltaGenerator)
     asked: str = FIELDS.now().input_part
     name = asked if asked in names else next(each for each in FIRST if each in names)
     row = st.container(horizontal=True, vertical_alignment="center", key="input_parts")
-    memoize, what = "examples" in names, words.read_from_files(name)
+    has_examples, what = "examples" in names, words.read_from_files(name)
     said: list[str] = []
     files: str | None = None
     data: Data | None
     try:
-        with waiting(words.READING, status):
+        with frame.wait(words.READING):
             data = data_files.part(ckpt, name)
     except ValueError as error:
-        status.empty()
         missing = data_files.missing_data(ckpt, name, error, what)
-        if memoize and is_missing(ckpt, name, error):
+        if has_examples and data_files.is_missing(ckpt, name, error):
             files = missing
             said = [words.not_here(what)]
         else:
             said = [missing]
-        data = data_files.part(ckpt, "examples") if memoize else None
-        if memoize and files is not None and asked != name:
+        data = data_files.part(ckpt, "examples") if has_examples else None
+        if has_examples and files is not None and asked != name:
             name, said = "examples", []
-        elif memoize:
+        elif has_examples:
             said.append(words.EXAMPLES_INSTEAD)
     with row:
         offered = {each: words.PART_NAMES[each] for each in sorted(names, key=lambda each: each != "examples")}
@@ -164,21 +156,11 @@ def _draw_item(ckpt: Checkpoint, data: Data) -> None:
         _draw_item_text(ckpt.own_codec(side) if side in ckpt.codecs else None, said, side)
     if target and ckpt.spec.kind == "decoder-only":
         text.paragraph(target, lead=words.GOES_ON)
+    free, gold = partial(state.select, text=source, target=None), partial(state.select, text=source, target=target)
     with st.container(horizontal=True, key="input_open"):
         if len(sides) > 1:
-            st.button(
-                words.OPEN_GOLD,
-                key="input_open_gold",
-                on_click=state.select,
-                kwargs={"text": source, "target": target},
-                help=words.OPEN_GOLD_HELP,
-            )
-        st.button(
-            words.OPEN_FREE if len(sides) > 1 else words.OPEN_TEXT,
-            key="input_open_free",
-            on_click=state.select,
-            kwargs={"text": source, "target": None},
-        )
+            st.button(words.OPEN_GOLD, key="input_open_gold", on_click=gold, help=words.OPEN_GOLD_HELP)
+        st.button(words.OPEN_FREE if len(sides) > 1 else words.OPEN_TEXT, key="input_open_free", on_click=free)
 
 
 def _draw_item_text(codec: Codec | None, said: str, side: SideName) -> None:
@@ -277,7 +259,11 @@ def _draw_lengths(ckpt: Checkpoint, data: Data, measured: Measured, limits: Mapp
     figure = _length_histogram(sides, title=title, limits=cut, theme=frame.theme())
     caption = words.data_of(graded(state.SHARED.now().checkpoint, ckpt.card))
     frame.chart(
-        figure, key="input_lengths", alt=words.LENGTHS_ALT, caption=caption, size=frame.ChartSize(grows=PROJECTED)
+        figure,
+        key="input_lengths",
+        alt=words.LENGTHS_ALT,
+        caption=caption,
+        size=frame.ChartSize(grows=PROJECTED),
     )
 
 
@@ -332,12 +318,8 @@ def build(ckpt: Checkpoint, side: SideName) -> None:
         written = controls.text_box(words.SENTENCES, value=_sentences(ckpt, side), key=f"input_sentences_{own}")
         with st.container(horizontal=True, vertical_alignment="bottom", key="input_build_row"):
             least = st.number_input(words.LEAST, 1, 99, 2, key=f"input_least_{own}", width=140)
-            order = controls.text_box(
-                words.SPECIALS,
-                value=" ".join(specials),
-                key=f"input_specials_{own}",
-                disabled=not specials,
-            )
+            typed, off = " ".join(specials), not specials
+            order = controls.text_box(words.SPECIALS, value=typed, key=f"input_specials_{own}", disabled=off)
         looked = st.text_input(words.LOOK_UP_TOKEN, key=f"input_lookup_{own}", autocomplete="off", width=240)
     try:
         made = rebuild(codec.tokenizer, written.split("\n"), _name_roles(order, roles), int(least))
@@ -360,17 +342,8 @@ def build(ckpt: Checkpoint, side: SideName) -> None:
             text.definitions([(labels.shorten(sentence, 60), row)])
     with right:
         text.section(words.built(len(names)))
-        st.dataframe(
-            _columns(
-                words.BUILT_COLUMNS,
-                [(id, labels.visible(name), made.counts[id]) for id, name in enumerate(names)],
-            ),
-            hide_index=True,
-            height=280,
-            key="input_built",
-            placeholder="–",
-            alt=words.BUILT_ALT,
-        )
+        listed = [(id, labels.visible(name), made.counts[id]) for id, name in enumerate(names)]
+        _put_rows(words.BUILT_COLUMNS, listed, key="input_built", alt=words.BUILT_ALT, height=280, placeholder="–")
         if made.left_out:
             rare = [(labels.visible(token), count) for token, count in made.left_out]
             text.paragraph(words.left_out(rare, int(least), MAX_RARE))
@@ -423,25 +396,17 @@ def words_and_grammar(shown: RunView, side: SideName) -> None:
         if codec is None or codec.tokenizer.kind != "spacy":
             text.paragraph(words.OTHER_RULES)
     with right:
-        st.dataframe(
-            _columns(
-                words.RULE_COLUMNS,
-                [
-                    (labels.visible(word.text), labels.visible(word.shape), word.kind, word.stop, word.blank)
-                    for word in found
-                ],
-            ),
-            hide_index=True,
-            height=320,
-            key="input_words",
-            alt=words.RULES_ALT,
-        )
+        told = [
+            (labels.visible(each.text), labels.visible(each.shape), each.kind, each.stop, each.blank) for each in found
+        ]
+        _put_rows(words.RULE_COLUMNS, told, key="input_words", alt=words.RULES_ALT, height=320)
     _draw_grammar(language, name, said, linguistics.installed_pipelines(language))
 
 
-def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, list[Any]]:
-    """A table's columns by name, from its rows."""
-    return {name: [row[place] for row in rows] for place, name in enumerate(names)}
+def _put_rows(names: Sequence[str], rows: Sequence[tuple[Any, ...]], *, key: str, alt: str, **more: Any) -> None:
+    """A table to scroll and sort, of columns with these names."""
+    columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
+    st.dataframe(columns, hide_index=True, key=key, alt=alt, **more)
 
 
 @memoize(16)
@@ -467,24 +432,9 @@ def _draw_grammar(language: str, name: str, said: str, pipelines: Sequence[str])
     except ValueError as error:
         text.paragraph(f"{error}.", tone="bad")
         return
-    st.dataframe(
-        _columns(
-            words.GRAMMAR_COLUMNS,
-            [
-                (
-                    labels.visible(each.text),
-                    labels.visible(each.lemma),
-                    each.part_of_speech,
-                    each.tag,
-                    each.dependency,
-                    labels.visible(found[each.head].text),
-                    each.explained,
-                )
-                for each in found
-            ],
-        ),
-        hide_index=True,
-        key="input_grammar",
-        alt=words.GRAMMAR_ALT,
-    )
+    told = []
+    for each in found:
+        text_, lemma, head = map(labels.visible, (each.text, each.lemma, found[each.head].text))
+        told.append((text_, lemma, each.part_of_speech, each.tag, each.dependency, head, each.explained))
+    _put_rows(words.GRAMMAR_COLUMNS, told, key="input_grammar", alt=words.GRAMMAR_ALT)
     text.paragraph(words.found_by(chosen))

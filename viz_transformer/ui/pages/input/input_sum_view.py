@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 from numpy.typing import NDArray
 
 from viz_transformer import numerals
@@ -22,14 +21,12 @@ from viz_transformer.figures import labels
 from viz_transformer.figures.embeddings import Strip, StripRows, input_strips
 from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.numerals import significant
-from viz_transformer.ui.compat import DeltaGenerator
-from viz_transformer.ui.components.pictures import Asked
-from viz_transformer.ui.frame import controls, frame, pictures, projector, text
+from viz_transformer.ui.frame import frame, projector
+from viz_transformer.ui.frame.drawn import Chart, Columns, Drawn, Heading, Numbers, Table, Text
 from viz_transformer.ui.frame.frame import Runs
+from viz_transformer.ui.frame.page import Chosen
 from viz_transformer.ui.pages.input import words
-from viz_transformer.ui.pages.input.fields import FIELDS
-from viz_transformer.ui.pages.input.view import PROJECTED, tokens_of
-from viz_transformer.ui.session import state
+from viz_transformer.ui.pages.input.tokens_view import PROJECTED, tokens_of
 from viz_transformer.ui.session.memoize import memoize_figure
 from viz_transformer.ui.session.runs import RunView
 
@@ -37,15 +34,33 @@ SIZE = frame.ChartSize(grows=PROJECTED, fills=True, room=420)
 _input_strips = memoize_figure(input_strips)
 
 
-def strips(both: Runs, side: SideName, numbers: DeltaGenerator) -> None:
-    """Draw embedding, position and input of one token or of all, as strips on one scale; with two runs also A − B.
-    Means and variances, and whether the sum is exact, go into `numbers`."""
-    text.section(_heading(both.main, side))
-    row = state.selection()[SIDES[side].field] if FIELDS.now().input_rows == "one" else None
-    if both.compared and both.b is not None:
-        _draw_two_runs(both.a, both.b, side, row, numbers, beside=both.beside)
-    else:
-        _draw_one_run(both.main, side, row, numbers)
+def draw_strips(both: Runs, chosen: Chosen) -> Iterator[Drawn]:
+    """Embedding, position and input of one token or of all, as strips on one scale; with two runs also A − B."""
+    yield Heading(said=_heading(both.main, chosen["side"]))
+    yield from (_draw_two_runs if both.compared else _draw_one_run)(both, chosen["side"], _row(chosen))
+
+
+def draw_spread(both: Runs, chosen: Chosen) -> Iterator[Drawn]:
+    """Means and variances of what the strips show, and whether the sum is exact; nothing where there are no strips."""
+    side, row = chosen["side"], _row(chosen)
+    try:
+        made = _input_sum(both.a if both.compared else both.main, side, row)
+        if both.b is None or not both.compared:
+            yield _spread_table(_spread_rows(made))
+            yield _draw_verdict(made)
+            return
+        second = _input_sum(both.b, side, row)
+        found = input_difference(made, second)
+    except ValueError:
+        return  # the strips say why
+    rows = [(words.minus(name.lstrip("+= ")), less) for name, _, less in _compared_parts(made, second, found)]
+    yield _spread_table([(words.INPUT_OF_A, made.out), (words.INPUT_OF_B, second.out), *rows])
+    yield from (Text(said=sentence) for sentence in difference_in_words(found, both.a, both.b, side))
+
+
+def _row(chosen: Chosen) -> int | None:
+    """The position that is shown; None for all."""
+    return chosen[SIDES[chosen["side"]].field] if chosen["input_rows"] == "one" else None
 
 
 def _heading(shown: RunView, side: SideName) -> str:
@@ -61,39 +76,20 @@ def _heading(shown: RunView, side: SideName) -> str:
     )
 
 
-def row_choice(shown: RunView, side: SideName) -> None:
-    """Draw the choice of one position or all."""
-    read = tokens_of(shown, side)
-    controls.buttons(words.ROWS_LABEL, words.ROWS, "input_rows", key="input_rows", hidden=True)
-    if FIELDS.now().input_rows == "one":
-        st.selectbox(
-            words.POSITION,
-            [*range(len(read))],
-            format_func=lambda position: f"{position}: {labels.shorten(labels.visible(read.tokens[position]), 24)}",
-            label_visibility="collapsed",
-            width=220,
-            **state.widget_args(SIDES[side].field, key="input_position"),
-        )
-
-
-def _draw_one_run(shown: RunView, side: SideName, row: int | None, numbers: DeltaGenerator) -> None:
-    """Draw the strips of one run, and whether the recorded input is their sum."""
+def _draw_one_run(both: Runs, side: SideName, row: int | None) -> Iterator[Drawn]:
+    """The strips of one run, and why they have no position, where they have none."""
+    shown = both.main
     made = _input_sum(shown, side, row)
-    parts = _list_parts(made)
     names = [tokens_of(shown, side).tokens[position] for position in made.rows]
-    asked = None if row is None else _table(shown, side, row, lambda: _strip_table(made))
-    _draw(parts, StripRows(names, made.rows, side), row, asked)
-    with numbers:
-        st.html(_spread_table(_spread_rows(made)))
-        _say_verdict(made)
+    numbers = None if row is None else _numbers(shown, side, row, lambda: _strip_table(made))
+    yield _chart(_list_parts(made), StripRows(names, made.rows, side), row, numbers)
     if made.position is None:
         spec = shown.trace.spec
         if spec.config is None:
             why = spec.missing.get(f"{SIDES[side].stack}.embed.position", words.UNKNOWN_POSITIONS)
-            text.paragraph(words.no_known_positions(why))
-            return
-        acts = spec.config.encoding.acts
-        text.paragraph(words.no_positions(acts))
+            yield Text(said=words.no_known_positions(why))
+        else:
+            yield Text(said=words.no_positions(spec.config.encoding.acts))
 
 
 def _list_parts(made: InputSum) -> list[tuple[str, NDArray[np.float32]]]:
@@ -110,99 +106,98 @@ def _list_parts(made: InputSum) -> list[tuple[str, NDArray[np.float32]]]:
     return [(name, values) for name, values in parts if values is not None]
 
 
-def _draw(
+def _chart(
     parts: Sequence[tuple[str, NDArray[np.float32]]],
     read: StripRows,
     row: int | None,
-    asked: Asked | None = None,
+    numbers: Numbers | None = None,
     *,
     compared: str | None = None,
     scale: float = 0.0,
     of: str = "",
-) -> None:
-    """Draw the figure; its table opens on request (`asked`). compared: the names of both runs if the strips are A − B;
-    of: the run's name if they are beside those of another."""
+) -> Chart:
+    """The figure with its table. compared: the names of both runs if the strips are A − B; of: the run's name if they
+    are beside those of another."""
     where = words.strips_where(row, len(read.positions), bool(compared))
-    figure = _input_strips(
-        [Strip(name, values) for name, values in parts],
-        read,
-        title=words.strips_title(SIDES[read.side].stack, where, of),
-        scale=scale,
-        beside=bool(of),
-        theme=frame.theme(),
+    strips, title = [Strip(*each) for each in parts], words.strips_title(SIDES[read.side].stack, where, of)
+    return Chart(
+        figure=lambda theme: _input_strips(strips, read, title=title, scale=scale, beside=bool(of), theme=theme),
+        alt=words.strips_alt(where),
+        numbers=numbers,
+        key="input_strips_b" if of == "B" else "input_strips",
+        size=SIZE,
+        caption=compared,
     )
-    alt = words.strips_alt(where)
-    key = "input_strips_b" if of == "B" else "input_strips"
-    frame.chart(figure, key=key, alt=alt, caption=compared, on_table=asked, size=SIZE)
 
 
-def _table(shown: RunView, side: SideName, row: int, numbers: Callable[[], pd.DataFrame], said: str = "") -> Asked:
+def _numbers(shown: RunView, side: SideName, row: int, numbers: Callable[[], pd.DataFrame], said: str = "") -> Numbers:
     stack = SIDES[side].stack
-    return pictures.table(
-        numbers,
+    return Numbers(
+        frame=numbers,
         note=words.table_note(shown.caption(words.table_of(stack, row)), said),
         name=labels.file_name("a-minus-b" if said else "", shown.summary.name, stack, "embed", str(row)),
-        key="input_strips",
     )
 
 
 # --- two runs
 
 
-def _draw_two_runs(
-    a: RunView, b: RunView, side: SideName, row: int | None, numbers: DeltaGenerator, *, beside: bool
-) -> None:
-    """Draw the strips of A, B and A − B; for all positions those of A − B alone, on the scale of both. Without A − B,
-    those of A and of B, if they are shown side by side."""
+def _compared_parts(
+    first: InputSum, second: InputSum, found: InputDifference
+) -> list[tuple[str, list[NDArray[np.float32]], NDArray[np.float32]]]:
+    """The parts that both runs have: their names, those of A, of B and of A − B, and A − B alone."""
+    scales = dict.fromkeys((scaled_name(first.scale), scaled_name(second.scale)))
+    parts = (
+        (words.either([*scales]), (first.scaled, second.scaled, found.scaled)),
+        (words.STRIPS["map"], (first.mapped, second.mapped, found.mapped)),
+        (words.STRIPS["position"], (first.position, second.position, found.position)),
+        (_input_name(first), (first.out, second.out, found.out)),
+    )
+    return [
+        (name, [each for each in three if each is not None], three[2]) for name, three in parts if three[2] is not None
+    ]
+
+
+def _draw_two_runs(both: Runs, side: SideName, row: int | None) -> Iterator[Drawn]:
+    """The strips of A, B and A − B; for all positions those of A − B alone, on the scale of both. Without A − B, those
+    of A and of B, if they are shown side by side."""
+    a, b = both.shown
     first, second = _input_sum(a, side, row), None
     why = words.NO_DIFFERENCE
     try:
         second, why = _input_sum(b, side, row), ""
         found = input_difference(first, second)
     except ValueError as error:
-        if beside:
-            _draw_beside(a, b, side, row, first, second)
-        if not beside or not projector.is_on():  # a scene is its picture
-            text.paragraph(words.no_difference(why, error), tone="plain" if beside else "bad")
+        if both.beside:
+            yield _draw_beside(both, side, row, first, second)
+        if not both.beside or not projector.is_on():  # a scene is its picture
+            yield Text(said=words.no_difference(why, error), tone="plain" if both.beside else "bad")
         return
-    scales = dict.fromkeys((scaled_name(first.scale), scaled_name(second.scale)))
-    parts = [
-        (words.either([*scales]), (first.scaled, second.scaled, found.scaled)),
-        (words.STRIPS["map"], (first.mapped, second.mapped, found.mapped)),
-        (words.STRIPS["position"], (first.position, second.position, found.position)),
-        (_input_name(first), (first.out, second.out, found.out)),
-    ]
-    strips = [(name, [each for each in three if each is not None]) for name, three in parts if three[2] is not None]
+    parts = _compared_parts(first, second, found)
     tokens = [tokens_of(shown, side).tokens for shown in (a, b)]
     runs = "; ".join(words.run_of(each.name, each.called, each.words()) for each in (a, b))
     if row is not None:
-        strips_of_all = [(name, np.concatenate(three)) for name, three in strips]
+        strips = [(name, np.concatenate(three)) for name, three, _ in parts]
         names = [*(f"{name}:{each[row]}" for name, each in zip("AB", tokens, strict=True)), "A−B"]
         said = words.before_difference(b.caption(words.SAME_POSITION))
-        asked = _table(a, side, row, lambda: _difference_table(found), said)
-        _draw(strips_of_all, StripRows(names, [row] * 3, side), row, asked, compared=runs)
+        numbers = _numbers(a, side, row, lambda: _difference_table(found), said)
+        yield _chart(strips, StripRows(names, [row] * 3, side), row, numbers, compared=runs)
     else:
-        differences = [(name, three[2]) for name, three in strips]
+        differences = [(name, less) for name, _, less in parts]
         names = [x if x == y else f"{x}|{y}" for x, y in zip(*tokens, strict=True)]
         scale = max(first.largest, second.largest)
-        _draw(differences, StripRows(names, found.a.rows, side), row, compared=runs, scale=scale)
-    rows = [(words.minus(name.lstrip("+= ")), three[2]) for name, three in strips]
-    with numbers:
-        st.html(_spread_table([(words.INPUT_OF_A, first.out), (words.INPUT_OF_B, second.out), *rows]))
-        for sentence in difference_in_words(found, a, b, side):
-            text.paragraph(sentence)
+        yield _chart(differences, StripRows(names, found.a.rows, side), row, compared=runs, scale=scale)
 
 
-def _draw_beside(
-    a: RunView, b: RunView, side: SideName, row: int | None, first: InputSum, second: InputSum | None
-) -> None:
-    """Draw the strips of A and those of B, if it has them, side by side on one scale."""
-    runs = [(shown, made) for shown, made in ((a, first), (b, second)) if made is not None]
+def _draw_beside(both: Runs, side: SideName, row: int | None, first: InputSum, second: InputSum | None) -> Columns:
+    """The strips of A and those of B, if it has them, side by side on one scale."""
+    runs = [(shown, made) for shown, made in zip(both.shown, (first, second), strict=True) if made is not None]
     scale = max(made.largest for _, made in runs)
-    for column, (shown, made) in zip(st.columns(len(runs), gap="medium"), runs, strict=True):
-        with column:
-            names = [tokens_of(shown, side).tokens[position] for position in made.rows]
-            _draw(_list_parts(made), StripRows(names, made.rows, side), row, scale=scale, of=shown.name)
+    drawn = []
+    for shown, made in runs:
+        names = [tokens_of(shown, side).tokens[position] for position in made.rows]
+        drawn.append([_chart(_list_parts(made), StripRows(names, made.rows, side), row, scale=scale, of=shown.name)])
+    return Columns(parts=drawn, widths=(1,) * len(drawn))
 
 
 def difference_in_words(found: InputDifference, a: RunView, b: RunView, side: SideName) -> list[str]:
@@ -283,29 +278,28 @@ def _spread_rows(made: InputSum) -> list[tuple[str, NDArray[np.float32]]]:
     return [*rows, (words.INPUT, made.out)]
 
 
-def _spread_table(rows: Sequence[tuple[str, NDArray[np.float32]]]) -> str:
-    """The table of mean and variances of each row, as HTML."""
+def _spread_table(rows: Sequence[tuple[str, NDArray[np.float32]]]) -> Table:
+    """The mean and the variances of each row."""
     body = []
     for name, values in rows:
         found = measure_spread(values)
         numbers = (found.mean, found.variance, found.sample_variance)
         cells = ["–" if number != number else numerals.number(number) for number in numbers]
         body.append((name, *cells, f"{found.count:,}"))
-    return text.table(body, head=words.SPREAD_HEAD, style="vt-facts vt-numbers")
+    return Table(head=words.SPREAD_HEAD, rows=body)
 
 
-def _say_verdict(made: InputSum) -> None:
-    """Say whether the recorded input is the sum of the strips above it."""
+def _draw_verdict(made: InputSum) -> Text:
+    """Whether the recorded input is the sum of the strips above it."""
     total = made.out if made.before_norm is None else made.before_norm
     strips = 1 + sum(each is not None for each in (made.segment, made.position))
     what = words.INPUT if made.before_norm is None else words.PARTS_OF_SUM["sum"]
     if made.exact:
         square = significant(made.scale**2, 5) if made.scale != 1 else None
-        exact = words.exact(total.size, what, made.precision, strips, _around_the_sum(made), square)
-        text.paragraph(exact, tone="ok")
-    else:
-        errors = significant(made.sum_error, 3), significant(made.scale_error, 3)
-        text.paragraph(words.not_the_sum(what, *errors), tone="bad")
+        said = words.exact(total.size, what, made.precision, strips, _around_the_sum(made), square)
+        return Text(said=said, tone="ok")
+    errors = significant(made.sum_error, 3), significant(made.scale_error, 3)
+    return Text(said=words.not_the_sum(what, *errors), tone="bad")
 
 
 def _around_the_sum(made: InputSum) -> str:

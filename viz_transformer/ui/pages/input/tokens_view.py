@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Literal
 
@@ -17,51 +17,60 @@ from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.running.trace import Tokens
 from viz_transformer.text.codec import TextCodec
 from viz_transformer.ui.frame import text
+from viz_transformer.ui.frame.drawn import Drawn, Heading, Markup, Text
 from viz_transformer.ui.frame.frame import Runs
+from viz_transformer.ui.frame.page import Chosen
+from viz_transformer.ui.frame.text import Html
 from viz_transformer.ui.frame.token_strip import round_trip_sentence
 from viz_transformer.ui.pages.input import words
-from viz_transformer.ui.pages.input.view import tokens_of
-from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import RunView
 
 USUAL_LENGTH, LONGEST = 60, 1000
+PROJECTED = 1.6
+"""The factor of a chart's size on a projector."""
 
 
-def tokens(both: Runs, side: SideName) -> None:
-    """Draw the text token by token: typed text, the vocabulary's token, and its id; both runs for A − B."""
-    shown = both.main
+def tokens_of(shown: RunView, side: SideName) -> Tokens:
+    """The tokens that the encoder or the decoder reads in this run."""
+    return SIDES[side].of(shown.trace.src, shown.trace.tgt)
+
+
+def draw_tokens(both: Runs, chosen: Chosen) -> Iterator[Drawn]:
+    """The text token by token: typed text, the vocabulary's token, and its id; of both runs where both are shown."""
+    shown, side = both.main, chosen["side"]
     if side == "source":
-        text.section(words.ENCODER_READS)
+        yield Heading(said=words.ENCODER_READS)
     else:
         given = words.READ_ITSELF if shown.target is None else words.READ_TARGET
         read = given if shown.trace.spec.has_encoder else words.READ_ALL
-        text.section(words.decoder_reads(read))
-    if not both.compared or both.b is None:
-        _draw_cells(shown, side)
+        yield Heading(said=words.decoder_reads(read))
+    if not both.compared:
+        yield from _draw_cells(shown, side, chosen)
         return
-    for each in (both.a, both.b):
-        text.paragraph(words.run_of(each.name, each.called, each.words()))
+    for each in both.shown:
+        yield Text(said=words.run_of(each.name, each.called, each.words()))
         if side not in each.ckpt.codecs or not tokens_of(each, side):
-            text.paragraph(words.reads_no_text(each.name, SIDES[side].stack))
+            yield Text(said=words.reads_no_text(each.name, SIDES[side].stack))
         else:
-            _draw_cells(each, side)
+            yield from _draw_cells(each, side, chosen)
 
 
-def _draw_cells(shown: RunView, side: SideName) -> None:
-    """Draw the tokens of one run, with the selected position marked, and the text of an unknown one."""
+def _draw_cells(shown: RunView, side: SideName, chosen: Chosen) -> Iterator[Drawn]:
+    """The tokens of one run, with the selected position marked, and the text of an unknown one."""
     codec = shown.ckpt.codec(side)
     read = tokens_of(shown, side)
-    st.html(token_cells(codec, read, selected=state.selection()[SIDES[side].field]))
-    if remark := _unknown_remark(codec, read):
-        text.paragraph(remark)
+    yield Markup(html=token_cells(codec, read, selected=chosen[SIDES[side].field]))
     typed = side == ("source" if shown.ckpt.spec.has_encoder else "target") and not shown.recorded
-    if typed and (other := round_trip_sentence(shown.ckpt, shown.text)) is not None:
-        text.paragraph(other)
-    if (second := codec.second(read.ids)) is not None:
-        text.paragraph(words.second_text(second, tells_texts_apart(shown.trace)))
+    second = codec.second(read.ids)
+    remarks = (
+        _unknown_remark(codec, read),
+        round_trip_sentence(shown.ckpt, shown.text) if typed else None,
+        None if second is None else words.second_text(second, tells_texts_apart(shown.trace)),
+    )
+    yield from (Text(said=remark) for remark in remarks if remark is not None)
 
 
-def token_cells(codec: TextCodec, read: Tokens, *, selected: int | None = None) -> str:
+def token_cells(codec: TextCodec, read: Tokens, *, selected: int | None = None) -> Html:
     """Tokens as cells in HTML: the typed text above, the token and its id below; more than three of padding are one
     cell."""
     padding = sum(1 for _ in takewhile(lambda id: id == codec.padding, reversed(read.ids)))
@@ -86,7 +95,7 @@ def token_cells(codec: TextCodec, read: Tokens, *, selected: int | None = None) 
         )
     text_, token_, id_ = words.CELL_HEAD
     head = f'<span class="vt-token-head"><i>{text_}</i><b>{token_}</b><small>{id_}</small></span>'
-    return f'<div class="vt-tokens">{head}{"".join(cells)}</div>'
+    return Html(f'<div class="vt-tokens">{head}{"".join(cells)}</div>')
 
 
 def _token(token: str) -> str:

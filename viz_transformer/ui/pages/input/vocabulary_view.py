@@ -16,16 +16,13 @@ from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
 from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.text.codec import Codec, TextCodec
-from viz_transformer.ui.compat import DeltaGenerator
-from viz_transformer.ui.frame import projector, text
+from viz_transformer.ui.frame import frame, projector, text
 from viz_transformer.ui.frame.number_columns import number_column
 from viz_transformer.ui.pages.input import words
 from viz_transformer.ui.pages.input.fields import FIELDS
-from viz_transformer.ui.pages.input.view import is_missing
-from viz_transformer.ui.session import state
+from viz_transformer.ui.session import data_files, state
 from viz_transformer.ui.session.data_files import data_key, part
 from viz_transformer.ui.session.memoize import memoize
-from viz_transformer.ui.session.waiting import waiting
 
 MAX_LISTED = 500
 NEAREST = 12
@@ -43,15 +40,15 @@ class Missing:
     sentence: str
 
 
-def counts(ckpt: Checkpoint, side: SideName, place: DeltaGenerator) -> Counts | Missing:
-    """The counts of the entries in the training texts, or why they are unknown; place: shows the progress."""
+def counts(ckpt: Checkpoint, side: SideName) -> Counts | Missing:
+    """The counts of the entries in the training texts, or why they are unknown."""
     if "train" not in parts(ckpt):
         return Missing(words.NO_COUNTS)
     try:
-        with waiting(words.COUNTING, place):
+        with frame.wait(words.COUNTING):
             return _counts(ckpt, side, data_key())
     except ValueError as error:
-        if is_missing(ckpt, "train", error):
+        if data_files.is_missing(ckpt, "train", error):
             return Missing(words.COUNTS_NEED_DATA)
         return Missing(f"{error}.")
 
