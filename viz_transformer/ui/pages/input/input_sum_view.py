@@ -126,7 +126,7 @@ def _chart(
         numbers=numbers,
         key="input_strips_b" if of == "B" else "input_strips",
         size=SIZE,
-        caption=compared,
+        caption=compared or "",
     )
 
 

@@ -107,7 +107,7 @@ def draw_table(both: Runs, chosen: Chosen) -> Iterator[Drawn]:
             called = words.called(name)
             picture = picture_table(each, called).with_meta(most=most, paired=True)
             made.append((_numbered(picture, each, called=called, own=own),))
-        yield Columns(columns=made)
+        yield Columns(parts=made)
     elif table.values.shape == other.values.shape:
         less = picture_table(table, words.called("A")) - picture_table(other, words.called("B"))
         called = words.called_difference(other.shown.summary.name)

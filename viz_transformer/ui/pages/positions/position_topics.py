@@ -369,10 +369,8 @@ def draw_waves(table: PositionTable) -> Iterator[Drawn]:
         key="pos_waves",
         size=SIZE,
     )
-    tables = Columns(
-        columns=[(_draw_beside(name, each),) for name, each in both.items()], gap="small", key="pos_beside"
-    )
-    yield Columns(columns=((curves,), (tables,)), widths=(2, 3))
+    tables = Columns(parts=[(_draw_beside(name, each),) for name, each in both.items()], gap="small", key="pos_beside")
+    yield Columns(parts=((curves,), (tables,)), widths=(2, 3))
     rows = []
     for name, each in both.items():
         found = movement(each)

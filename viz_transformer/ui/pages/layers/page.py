@@ -305,6 +305,7 @@ PAGE = Page(
     how=words.HOW,
     not_to_conclude=words.NOT,
     prepare=prepare,
+    problem_in="place",
     views=(
         View(key="layers_top", draw_runs=draw_top),
         View(key="layers_router", draw_runs=draw_router, is_there=has_experts, scene=1),
