@@ -16,22 +16,14 @@ import {
   unseenWords,
 } from "../../viz_transformer/figures/components/parts/lines_map.js"
 import { placeLines } from "../../viz_transformer/figures/components/parts/lines_painting.js"
+import { axis, numbers } from "./axis_fixture.js"
 
-const axis = (/** @type {string} */ field, /** @type {string} */ role, /** @type {string} */ letters) => ({
-  field,
-  role,
-  axis: `${role}s`,
-  ink: "target-ink",
-  tokens: [...letters].map((text) => ({ text })),
-  starts: null,
-  ends: null,
-})
 /** @type {any} */
 const HEAD = {
   title: "a title",
   unit: "attention weight",
-  queries: axis("t", "query", "ab"),
-  keys: axis("u", "key", "xyz"),
+  queries: axis("t", "query", "ab", "target-ink"),
+  keys: axis("u", "key", "xyz", "target-ink"),
   writes: null,
   heads: ["head 0"],
   colours: ["cross-5"],
@@ -39,13 +31,8 @@ const HEAD = {
   most_lines: 2,
 }
 const WEIGHTS = [0.5, 0.25, 0.25, 0, 0.75, 0.25]
-const array = (/** @type {number[]} */ values, /** @type {number[]} */ shape) => ({
-  shape,
-  encoding: "float32",
-  values: Float32Array.from(values),
-})
 const made = (changes = {}, /** @type {object} */ marks = {}, values = WEIGHTS) =>
-  lineMaps({ ...HEAD, ...changes }, { weights: array(values, [values.length / 6, 2, 3]), ...marks })
+  lineMaps({ ...HEAD, ...changes }, { weights: numbers(values, [values.length / 6, 2, 3]), ...marks })
 const now = (/** @type {object} */ chosen = {}, threshold = 0, plays = false) =>
   linesNow(HEAD, chosen, plays, threshold)
 
@@ -60,7 +47,7 @@ test("lines are counted from the strongest, and no more are drawn than are allow
 })
 
 test("what is masked or not a number has no line, and that is said", () => {
-  const mask = array([1, 1, 0, 1, 1, 1], [2, 3])
+  const mask = numbers([1, 1, 0, 1, 1, 1], [2, 3])
   const maps = made({ most_lines: 9 }, { mask }, [0.5, 0.25, 0.25, Number.NaN, 0.75, 0.25])
   assert.equal(maps.strange, "not a number")
   assert.match(
@@ -100,7 +87,7 @@ test("a token says what it reads most, what it has with the chosen one, and how 
 })
 
 test("a pair says the weight of each head", () => {
-  const two = made({ heads: ["head 0", "head 3"] }, { mask: array([1, 1, 0, 1, 1, 1], [2, 3]) }, [
+  const two = made({ heads: ["head 0", "head 3"] }, { mask: numbers([1, 1, 0, 1, 1, 1], [2, 3]) }, [
     ...WEIGHTS,
     ...WEIGHTS,
   ])
@@ -108,7 +95,7 @@ test("a pair says the weight of each head", () => {
     "head 0: masked (-inf), weight 0.2500",
     "head 3: masked (-inf), weight 0.2500",
   ])
-  const lacking = made({}, { there: array([1, 1, 0, 1, 1, 1], [2, 3]) })
+  const lacking = made({}, { there: numbers([1, 1, 0, 1, 1, 1], [2, 3]) })
   assert.equal(lineSentences(lacking, now(), { q: 0, k: 2 }).at(-1), "not there: no step had this number")
 })
 

@@ -109,6 +109,16 @@ test("a click turns a cell round at once and a second one back, and Python is be
   assert.deepEqual([told(plot).cells, said(plot)["1 3"]], [["e0.0", "d2.0"], "closed by causality"])
 })
 
+test("a cell that was turned is the chosen one until Python has chosen it, and not again when another is", () => {
+  const plot = masks([], {}, { chosen: { t: 0, u: 0 } })
+  const chosen = () => masksPicture.view(plot).chosen
+  click(plot, 1, 3)
+  assert.deepEqual([chosen().r, chosen().c], [1, 3])
+  choose(plot, { t: 1, u: 3 })
+  choose(plot, { t: 0, u: 0 })
+  assert.deepEqual([chosen().r, chosen().c], [0, 0])
+})
+
 test("what Python has heard is believed again", () => {
   const plot = masks()
   click(plot, 2, 0)

@@ -19,27 +19,21 @@ import {
   xOf,
   yOf,
 } from "../../viz_transformer/figures/components/parts/matrix_places.js"
+import { axis, numbers, texts } from "./axis_fixture.js"
 
-const letters = (/** @type {number} */ count) => Array.from({ length: count }, (_, n) => ({ text: "abcdefgh"[n % 8] }))
-const axis = (
+const LETTERS = "abcdefgh".repeat(40)
+const letters = (/** @type {number} */ count) => texts(...LETTERS.slice(0, count))
+const side = (
   /** @type {string} */ field,
   /** @type {string} */ role,
   /** @type {number} */ count,
   ink = "target-ink",
-) => ({
-  field,
-  role,
-  axis: `${role}s`,
-  ink,
-  tokens: letters(count),
-  starts: null,
-  ends: null,
-})
+) => axis(field, role, LETTERS.slice(0, count), ink)
 const VALUES = [1, 0, 0, 0.25, 0.75, 0, 0.5, 0.25, 0.25]
 /** @returns {any} */
 const header = (/** @type {object} */ changes = {}) => ({
-  rows: axis("t", "query", 3),
-  columns: axis("u", "key", 3),
+  rows: side("t", "query", 3),
+  columns: side("u", "key", 3),
   writes: null,
   signed: false,
   bounded: true,
@@ -48,11 +42,7 @@ const header = (/** @type {object} */ changes = {}) => ({
   label: "Map",
   ...changes,
 })
-const array = (/** @type {number[]} */ values, shape = [3, 3]) => ({
-  shape,
-  encoding: "float32",
-  values: Float32Array.from(values),
-})
+const array = (/** @type {number[]} */ values) => numbers(values, [3, 3])
 /** @param {any} more */
 const made = (changes = {}, more = {}) =>
   matrixMap({ header: header(changes), arrays: { values: array(more.values ?? VALUES), ...more.marks } })
@@ -66,7 +56,7 @@ test("what is not written yet begins behind the chosen row where a map grows or 
   assert.deepEqual([played.written, played.later, played.readable], [1, 1, 1])
   const unchosen = matrixNow(made({ writes: letters(3) }), {}, true)
   assert.deepEqual([unchosen.written, unchosen.readable], [3, 3])
-  const source = matrixNow(made({ writes: letters(3), columns: axis("i", "key", 3, "source-ink") }), { t: 0 }, true)
+  const source = matrixNow(made({ writes: letters(3), columns: side("i", "key", 3, "source-ink") }), { t: 0 }, true)
   assert.deepEqual([source.written, source.readable], [1, 3]) // keys of another text are all there
 })
 
@@ -144,7 +134,7 @@ test("a short map fills its room, beside margins for its labels", () => {
 })
 
 test("a long map keeps its cells large, and all of them are saved", () => {
-  const long = header({ rows: axis("t", "query", 300), columns: axis("u", "key", 300) })
+  const long = header({ rows: side("t", "query", 300), columns: side("u", "key", 300) })
   const area = { r0: 0, r1: 300, c0: 0, c1: 300 }
   const seen = placeMatrix(ruler, long, area, room)
   assert.deepEqual([seen.cell, seen.rowHeight, seen.scrolls], [18, 18, true])
@@ -174,7 +164,7 @@ test("the legend says what is not seen, and how to see it only where one can", (
 })
 
 const features = (/** @type {number} */ count, more = {}) => ({
-  ...axis("", "feature", 0, "muted"),
+  ...side("", "feature", 0, "muted"),
   numbered: true,
   count,
   ...more,

@@ -5,7 +5,7 @@ import { selection } from "../../viz_transformer/figures/components/parts/select
 import { names, texts } from "./axis_fixture.js"
 import { cellsOf, coloursOf, emptyCells, mapOf } from "./matrix_fixture.js"
 import { choose, give, hovered, inkOf, press, saved, shown, tooltipOf } from "./page_fixture.js"
-import { boxesOn, textsOn } from "./recording_context.js"
+import { boxesOn, framesOn, textsOn } from "./recording_context.js"
 
 const { matrixPicture } = await import("../../viz_transformer/figures/components/matrix.js")
 
@@ -219,6 +219,20 @@ test("without faint rows the legend does not speak of them", () => {
 })
 
 // ---- what is saved
+
+test("the saved picture has what is chosen, and no mark of what is pointed at", () => {
+  const map = matrix(WEIGHTS, {}, { chosen: { t: 1, i: 2 } })
+  hovered(map, { r: 3, c: 0 })
+  const rings = framesOn(saved(map)).filter(({ ink }) => ink === inkOf("text"))
+  const { left, top, cell, rowHeight, w } = map.place
+  assert.deepEqual(
+    rings.map(({ x, y, w, h }) => [x, y, w, h]),
+    [
+      [left - 1, top + rowHeight - 1, w + 2, rowHeight + 2],
+      [left + 2 * cell - 1, top + rowHeight - 1, cell + 2, rowHeight + 2],
+    ],
+  )
+})
 
 test("the saved picture of a long map has all of it, and nothing is scrolled for that", () => {
   const side = 64

@@ -127,6 +127,9 @@ test("a click chooses the cell", () => {
   click(map, [1, 2])
   assert.deepEqual(map.picked, [{ t: 1, i: 2 }])
   assert.deepEqual(selection.chosen, { t: 1, i: 2 })
+  point(map, "onpointerdown", placeOf(map, { r: 0, c: 0 }), { button: 2 })
+  point(map, "onpointerup", placeOf(map, { r: 0, c: 0 }))
+  assert.equal(map.picked.length, 1) // the other button opens the browser's menu
 })
 
 test("arrow keys alone reach each cell and stop at the edges, and are said", () => {
