@@ -55,6 +55,7 @@ BROWSER_ARGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--js-flags=--no-opt --min-semi-space-size=32",  # a page is there for seconds: less is compiled and collected
 ]
 
 SHELL = "chromium-headless-shell"  # a program, and its package in Debian
