@@ -1,7 +1,6 @@
 """The "…" of each picture: its entries, the keyboard in it, the table that it opens, and where it stands."""
 
-import pytest
-from browser.driving import MATRIX, address, choose, drawn, entry, expect_address, opened, tab_to, viewed
+from browser.driving import MATRIX, address, choose, drawn, entry, expect_address, tab_to, viewed
 from playwright.sync_api import expect
 
 import viz_transformer as vt
@@ -111,7 +110,7 @@ def test_a_chart_leads_to_its_table(app_server, browser):
 
 
 def test_the_pointer_opens_and_closes_it_and_scrolling_does(app_server, browser):
-    with opened(browser, app_server, "/attention", **VIEW) as page:
+    with viewed(browser, app_server, "/attention", **VIEW) as page:
         drawn(page, MATRIX)
         matrix = page.locator(".matrix")
         more(matrix).click()
@@ -126,16 +125,20 @@ def test_the_pointer_opens_and_closes_it_and_scrolling_does(app_server, browser)
         expect(items(matrix)).to_have_count(0)
 
 
-@pytest.mark.parametrize("height", [560, 720, 1080])
-def test_nothing_lies_over_it_or_cuts_it(app_server, browser, height):
+def test_nothing_lies_over_it_or_cuts_it(app_server, browser, subtests):
     with viewed(browser, app_server, "/attention", **VIEW) as page:
-        page.set_viewport_size({"width": 900, "height": height})
-        drawn(page, MATRIX)
-        for name in (".grid", ".matrix", ".lines"):
-            place = page.locator(name)
-            more(place).click()
-            expect(items(place).first).to_be_visible()
-            assert [item.evaluate(_ON_TOP) for item in items(place).all()] == [True] * items(place).count(), name
+        for height in (560, 720, 1080):
+            with subtests.test(height=height):
+                page.set_viewport_size({"width": 900, "height": height})
+                drawn(page, MATRIX)
+                for name in (".grid", ".matrix", ".lines"):
+                    place = page.locator(name)
+                    more(place).click()
+                    expect(items(place).first).to_be_visible()
+                    assert [item.evaluate(_ON_TOP) for item in items(place).all()] == [True] * items(place).count(), (
+                        name
+                    )
+                    page.keyboard.press("Escape")
 
 
 def test_its_button_and_entries_have_a_ring_of_two_pixels(app_server, browser):
