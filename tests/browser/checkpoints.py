@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from builders import SPECIALS, tiny_model
+from builders import SPECIALS, tiny_checkpoint, tiny_model
+from builders import saved as save_made
 
 from viz_transformer.checkpoint import save_checkpoint
 from viz_transformer.model.config import ModelConfig
@@ -37,11 +38,12 @@ NEVER, AT_ONCE = -50.0, 50.0
 
 
 def save_random_checkpoints(folder: Path) -> None:
-    """Write three checkpoints.
+    """Write four checkpoints.
 
     signs: 1 + 2 layers, 3 heads; reads 1 to 12 of SIGNS between blanks, without start and end tokens, and writes six.
     heads: 12 + 12 layers of 12 heads over letters; writes twelve.
     letters: a decoder alone, 1 layer, 2 heads; reads 1 to 2,048 letters, without a start token, and writes its end.
+    reader: an encoder alone.
     """
     signs, letters = Vocabulary(SIGNS, SPECIALS), Vocabulary(LETTERS, SPECIALS)
     save(
@@ -82,6 +84,7 @@ def save_random_checkpoints(folder: Path) -> None:
         n_heads=2,
         max_target=MAX_LETTERS,
     )
+    save_made(tiny_checkpoint("encoder-only"), folder / "reader")
 
 
 def save(

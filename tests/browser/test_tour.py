@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import cycle
 from typing import Any
 
 import pytest
 from browser.driving import BOX, address, expect_address, opened, tab_to
-from builders import saved, tiny_checkpoint
 from playwright.sync_api import Browser, Locator, Page, expect
-from served import ROOT, serving
 from tabs import FIRST_VISIT, SECONDS, tab
 from wording import wording
 
@@ -53,21 +50,36 @@ def expect_over(page: Page) -> None:
     )
 
 
-@pytest.fixture(scope="session")
-def reader_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of an app whose one model is an encoder alone."""
-    folder = tmp_path_factory.mktemp("readers")
-    saved(tiny_checkpoint("encoder-only"), folder / "reader")
-    script = ROOT / "tests" / "browser" / "serve.py"
-    with serving([sys.executable, str(script), str(folder)], folder / "app.log") as found:
-        yield found
+BUNDLED = tuple(each.name for each in list_checkpoints())
+WINDOWS = {
+    "laptop": ((1280, 720), "light", {}),
+    "projector": ((1280, 720), "light", {"projector": "on"}),
+    "narrow": ((900, 700), "dark", {}),
+    "phone": ((390, 844), "light", {}),
+    "large": ((1920, 1080), "dark", {}),
+}
+ALWAYS = {"copy": ("laptop", "narrow", "phone", "large"), "en-it-slips": ("projector",), "shakespeare": ("narrow",)}
+"""Two stacks, one with the slips of a notebook, and a decoder alone, and with them every window."""
+WALKS = [
+    *(pytest.param(name, windows, id=f"{name}-{'-'.join(windows)}") for name, windows in ALWAYS.items()),
+    *(
+        pytest.param(name, (window,), id=f"{name}-{window}", marks=pytest.mark.slow)
+        for name, window in zip(BUNDLED, cycle(WINDOWS), strict=False)
+        if name not in ALWAYS
+    ),
+]
+assert {*WINDOWS} == {window for windows in ALWAYS.values() for window in windows}
 
 
-def walk_by_clicker(page: Page, last: str, *, back: bool = False) -> None:
-    """From the first stop to the end; back: on the way once back to the second."""
+def walk_by_clicker(page: Page, last: str, *, back: bool = False, windows: Sequence[str] = ("laptop",)) -> None:
+    """From the first stop to the end, each in these windows; back: on the way once back to the second."""
     for number, path in enumerate((*PAGES[:-1], last), start=1):
         page.wait_for_url(f"**/{path}?**", timeout=SECONDS)
-        expect_stop(page, number)
+        for window in windows:
+            (wide, high), scheme, _ = WINDOWS[window]
+            page.set_viewport_size({"width": wide, "height": high})
+            page.emulate_media(color_scheme=scheme)
+            expect_stop(page, number)
         page.keyboard.press("PageDown")
         if back and number == 2:
             expect_stop(page, 3)
@@ -79,36 +91,19 @@ def walk_by_clicker(page: Page, last: str, *, back: bool = False) -> None:
     expect_address(page, stop=None)
 
 
-BUNDLED = tuple(each.name for each in list_checkpoints())
-WINDOWS = {
-    "laptop": ((1280, 720), "light", {}),
-    "projector": ((1280, 720), "light", {"projector": "on"}),
-    "narrow": ((900, 700), "dark", {}),
-    "phone": ((390, 844), "light", {}),
-    "large": ((1920, 1080), "dark", {}),
-}
-ONE_OF_A_KIND = ("copy", "en-it-slips", "shakespeare", "tatoeba-en-it", "taylor")
-WALKS = [
-    pytest.param(name, window, marks=() if name in ONE_OF_A_KIND else pytest.mark.slow)
-    for name, window in zip(BUNDLED, cycle(WINDOWS), strict=False)
-]
-"""Every model in one of them; a model of each kind, and with them every window, always."""
-assert {walk.values[1] for walk in WALKS if not walk.marks} == {*WINDOWS}
-
-
-@pytest.mark.parametrize(("name", "window"), WALKS)
+@pytest.mark.parametrize(("name", "windows"), WALKS)
 def test_five_stops_of_every_model_are_walked_by_clicker_and_the_panel_covers_no_ring(
-    app_server: str, browser: Browser, name: str, window: str
+    app_server: str, browser: Browser, name: str, windows: tuple[str, ...]
 ) -> None:
-    (wide, high), scheme, fields = WINDOWS[window]
+    (wide, high), scheme, fields = WINDOWS[windows[0]]
     with opened(browser, app_server, "/input", scheme=scheme, checkpoint=name, stop="1", **fields) as page:
         page.set_viewport_size({"width": wide, "height": high})
-        walk_by_clicker(page, "decoding", back=name in BUNDLED[:2])  # in a window and projected
+        walk_by_clicker(page, "decoding", back=name in BUNDLED[:2], windows=windows)  # in a window and projected
         expect_address(page, checkpoint=name, projector=fields.get("projector"))
 
 
-def test_an_encoder_alone_is_walked_to_what_it_makes_of_the_text(reader_server, browser):
-    with opened(browser, reader_server, "/input", stop="1", checkpoint="reader", text="abc") as page:
+def test_an_encoder_alone_is_walked_to_what_it_makes_of_the_text(random_server, browser):
+    with opened(browser, random_server, "/input", stop="1", checkpoint="reader", text="abc") as page:
         walk_by_clicker(page, "")
 
 
@@ -198,7 +193,7 @@ def test_a_reader_hears_a_stop_print_has_none_and_the_ring_follows_what_it_is_ar
         page.mouse.wheel(0, 120)
         page.wait_for_function(f"(before) => {scrolled} !== before", arg=before)
         page.wait_for_function(around)
-        page.set_viewport_size({"width": 1000, "height": 800})
+        page.set_viewport_size({"width": 1200, "height": 800})
         page.wait_for_function(around)
 
 
