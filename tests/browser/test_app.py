@@ -24,12 +24,12 @@ from browser.driving import (
     tooltip,
     type_text,
     viewed,
-    visit,
 )
 from playwright.sync_api import Page, expect
 
 import viz_transformer as vt
 from viz_transformer.figures import labels, theme
+from viz_transformer.ui.pages.run.words import what_it_is, what_to_do
 from viz_transformer.ui.session import state
 
 NUMBER = "29,284.30"
@@ -55,9 +55,17 @@ def answer(page: Page, text: str) -> None:
 # ---- Run
 
 
-def test_the_recorded_run_comes_first_and_the_live_one_says_whether_it_is_the_same(fresh_server, browser):
+def test_the_recorded_run_comes_first_with_what_the_model_is_and_the_live_one_says_whether_it_is_the_same(
+    fresh_server, browser
+):
     with opened(browser, fresh_server, script=LISTENER) as page:
-        expect(page.locator(".st-key-status")).to_contain_text("Live")
+        status, what, question = (page.locator(each) for each in (".st-key-status", ".vt-what", ".vt-question"))
+        expect(status).to_contain_text("Saved run")
+        expect(what).to_contain_text("This network reads a number and writes it in English words.")
+        assert what.evaluate(WHAT_FITS) == [True, True, True, True]
+        before = what.bounding_box(), question.bounding_box()
+        expect(status).to_contain_text("Live")
+        assert (what.bounding_box(), question.bounding_box()) == before  # nothing has moved
         answer(page, ANSWER)
         said = page.evaluate("window.said")
         assert said[0] == ["Saved run", ANSWER]
@@ -78,18 +86,24 @@ WHAT_FITS = """(what) => {
 """Whether what a model is stands whole, in one line, above the question; and what to try first beside it."""
 
 
+_SAY = "(what, said) => said.forEach((each, n) => { what.children[n].textContent = each })"
+
+
 def test_what_each_bundled_model_is_stands_whole_in_one_line_beside_the_heading(app_server, browser):
     wrong = {}
-    with viewed(browser, app_server, "/models", model_tab="open") as page:
+    with viewed(browser, app_server, run_view="whole") as page:
+        expect(page.locator(".vt-question")).to_be_visible()
+        what = page.locator(".vt-what")
+        page.evaluate(AT_REST)
         for summary in vt.list_checkpoints():
-            visit(page, checkpoint=summary.name, run_view="whole")
-            expect(page.locator(".vt-question")).to_be_visible()
-            what = page.locator(".vt-what")
-            expect(what).to_contain_text("This network ")
-            page.evaluate(AT_REST)
+            said = [what_it_is(summary.card, summary.spec), what_to_do(summary.spec, whole=True)]
+            assert said[0].startswith("This network ")
+            if summary.name == "numbers-any":  # what the page says of the model that it shows
+                expect(what.locator("span")).to_have_text(said)
+            what.evaluate(_SAY, said)
             if (found := what.evaluate(WHAT_FITS)[:3]) != [True, True, True]:
                 wrong[summary.name] = found
-    assert wrong == {}
+    assert len(vt.list_checkpoints()) == 11 and wrong == {}
 
 
 def test_beside_a_remark_and_a_doubt_the_sentence_on_the_model_leaves_the_headline_its_room(app_server, browser):
@@ -124,17 +138,6 @@ def test_what_a_model_is_and_what_there_is_to_remark_are_whole_in_any_width(app_
                 does, box = what.locator("span").first.bounding_box(), what.bounding_box()
                 assert does and box and does["x"] + does["width"] <= tour["x"]
                 assert does["y"] + does["height"] <= box["y"] + box["height"] + 1
-
-
-def test_what_the_model_is_stands_in_the_recorded_first_paint_and_moves_nothing(fresh_server, browser):
-    with opened(browser, fresh_server, run_view="whole") as page:
-        expect(page.locator(".st-key-status")).to_contain_text("Saved run")
-        what, question = page.locator(".vt-what"), page.locator(".vt-question")
-        expect(what).to_contain_text("This network reads a number and writes it in English words.")
-        assert what.evaluate(WHAT_FITS) == [True, True, True, True]
-        before = what.bounding_box(), question.bounding_box()
-        expect(page.locator(".st-key-status")).to_contain_text("Live")
-        assert (what.bounding_box(), question.bounding_box()) == before
 
 
 def test_an_answer_that_is_not_to_be_trusted_says_so_first_and_one_click_asks_what_is_meant(app_server, browser):
