@@ -63,9 +63,9 @@ _RING = """(stage) => {
   const lines = Array.from({ length: height }, (_, y) => inked(y))
   const bar = lines.findIndex((line) => line.length)
   if (bar < 0) return null
-  const behind = lines.findIndex((line, y) => y > bar && !line.length)
+  const behind = lines.findIndex((line, y) => y > bar && line.length !== lines[bar].length) // the ring may touch it
   const most = Math.max(...lines.slice(behind).map((line) => line.length))
-  const edges = lines.flatMap((line, y) => (y > behind && line.length > 0.8 * most ? [y] : []))
+  const edges = lines.flatMap((line, y) => (y >= behind && line.length > 0.8 * most ? [y] : []))
   return { x: (lines[bar][0] + lines[bar].at(-1) + 1) / 2 / ratio, y: (edges[0] + edges.at(-1) + 1) / 2 / ratio }
 }"""
 
