@@ -412,7 +412,7 @@ def test_an_address_restores_kind_layer_heads_positions_options_scale_sort_and_p
 def test_an_address_restores_a_pinned_run_a_derived_picture_and_the_projector(random_server, browser, random_folder):
     view = {**VIEW, "heads": "max", "pin_checkpoint": "heads", "pin_text": "abc", "shown": "B", "projector": "on"}
     pinned = vt.decode(vt.load(random_folder / "heads"), "abc")
-    with opened(browser, random_server, "/attention", **view) as page:
+    with viewed(browser, random_server, "/attention", **view) as page:
         stage = drawn(page, MATRIX, "decoder layer 1, maximum of 12 heads")
         assert_shown(stage, expected.weights_of(pinned, "cross", 1).max(axis=0))
         expect_chosen(page, "pin_shown", "B")
