@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from browser.boxes import AT_REST
-from browser.driving import drawn, expect_address, opened, server_unreachable
+from browser.driving import drawn, expect_address, opened, server_unreachable, viewed
 from playwright.sync_api import Browser, Page, expect
 
 STAGE = ".masks .stage"
@@ -57,7 +57,7 @@ def test_the_masks_before_and_after_are_in_view_without_scrolling(
 
 
 def test_a_tooltip_leaves_the_neighbouring_mask_in_view(app_server: str, browser: Browser) -> None:
-    with opened(browser, app_server, "/masks", checkpoint="numbers") as page:
+    with viewed(browser, app_server, "/masks", checkpoint="numbers", kind="decoder") as page:
         page.set_viewport_size(SIZE)
         drawn(page, STAGE)
         page.evaluate(AT_REST)
@@ -69,7 +69,7 @@ def test_a_tooltip_leaves_the_neighbouring_mask_in_view(app_server: str, browser
 
 def test_the_ring_is_where_the_click_was_before_the_server_answers(app_server: str, browser: Browser) -> None:
     ring = "(canvas, [x, y, w]) => [...canvas.getContext('2d').getImageData(x, y, w, w).data].some((value) => value)"
-    with opened(browser, app_server, "/masks", checkpoint="numbers", mask_batch="") as page:
+    with viewed(browser, app_server, "/masks", checkpoint="numbers", mask_batch="") as page:
         page.set_viewport_size(SIZE)
         stage = drawn(page, STAGE)
         page.evaluate(AT_REST)
@@ -85,7 +85,7 @@ def test_the_ring_is_where_the_click_was_before_the_server_answers(app_server: s
 
 
 def test_the_weights_before_and_after_are_in_view_beside_each_other(app_server: str, browser: Browser) -> None:
-    with opened(browser, app_server, "/masks", checkpoint="numbers", mask_view="weights") as page:
+    with viewed(browser, app_server, "/masks", checkpoint="numbers", mask_view="weights") as page:
         page.set_viewport_size(SIZE)
         for when in ("before", "after"):
             drawn(page, f".st-key-masks_{when} .matrix .stage")
@@ -101,7 +101,7 @@ def test_the_masks_of_two_runs_stand_beside_each_other_and_one_cell_is_marked_in
 ) -> None:
     pin = {"pin_checkpoint": "numbers", "pin_text": "1,284", "shown": "A|B", "mask_batch": ""}
     drawn_there = "(canvas) => [...canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data].join()"
-    with opened(browser, app_server, "/masks", checkpoint="numbers", **pin) as page:
+    with viewed(browser, app_server, "/masks", checkpoint="numbers", **pin) as page:
         page.set_viewport_size(SIZE)
         stages = page.locator(STAGE)
         expect(stages).to_have_count(2)
