@@ -40,3 +40,38 @@ def test_parts_of_groups_are_drawn_in_their_order_and_a_button_does_what_it_says
     assert words(app).split() == ["first", "second", "and", "third"]
     app.button(key="count_button").click().run()
     assert app.session_state["count"] == 1 and app.button(key="no_button").disabled
+
+
+def test_what_is_entered_is_said_above_the_box_that_it_is_entered_into():
+    def page():
+        from functools import partial
+
+        import streamlit as st
+
+        from viz_transformer.ui.frame.drawn import Entry, Group, Text, show
+
+        entry = Entry(put=partial(st.number_input, "least", 1, 9), key="least_box", unset=2)
+        show(Group(parts=(Text(said=f"at least {entry.value()}"), entry), key="all"), None, "")
+
+    app = drawn(page)
+    assert words(app) == "at least 2" and app.number_input(key="least_box").value == 2
+    app.number_input(key="least_box").set_value(5).run()
+    assert words(app) == "at least 5"
+
+
+def test_a_wait_that_fails_leaves_nothing_in_its_place():
+    def page():
+        import streamlit as st
+
+        from viz_transformer.ui.frame import frame
+
+        place = st.empty()
+        frame.set_waiting_place(place)
+        try:
+            with frame.wait("Reading ..."):
+                raise ValueError("no file")
+        except ValueError as error:
+            st.text(str(error))
+
+    (place, said) = drawn(page).main.children.values()
+    assert place.type == "empty" and said.value == "no file"

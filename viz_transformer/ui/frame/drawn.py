@@ -2,8 +2,8 @@
 
 A `Picture` is a map of cells; `Map` says how one is drawn where that is not as cells at their usual size. `Chart`,
 `Table`, `Text` and others are what one reads, `Component` is a picture of another kind, `Button`, `Link` and others
-lead on, `Group`, `Columns` and `Awaited` say where and when others are drawn, a `Control` is one where it stands, and
-`Widget` is what has no value of its own: an editor, a tree of buttons.
+lead on, `Group`, `Columns` and `Awaited` say where and when others are drawn, a `Control` or an `Entry` is one where it
+stands, and `Widget` is what has no value of its own: an editor, a tree of buttons.
 """
 
 from __future__ import annotations
@@ -333,6 +333,24 @@ class Widget(Part):
 
     def show(self, shown: RunView | None, key: str, own: str) -> None:
         self.put()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry(Part):
+    """A widget that keeps what is entered into it, which is in no address."""
+
+    put: Callable[..., object]
+    """Puts it on the page: gets its value and its key."""
+    key: str
+    unset: Any
+    """Its value where nobody entered any."""
+
+    def value(self) -> Any:
+        """What is entered; known before the widget is drawn."""
+        return st.session_state.get(self.key, self.unset)
+
+    def show(self, shown: RunView | None, key: str, own: str) -> None:
+        self.put(value=self.unset, key=self.key)
 
 
 # ---- where and when others are drawn

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -35,8 +35,22 @@ from viz_transformer.running.trace import Tokens
 from viz_transformer.text import linguistics
 from viz_transformer.text.codec import Codec
 from viz_transformer.ui.frame import controls, frame, text
+from viz_transformer.ui.frame.drawn import (
+    Button,
+    Chart,
+    Columns,
+    Drawn,
+    Entry,
+    Group,
+    Heading,
+    Markup,
+    Table,
+    Text,
+    Widget,
+)
+from viz_transformer.ui.frame.page import Chosen
+from viz_transformer.ui.frame.text import Html
 from viz_transformer.ui.pages.input import tokens_view, words
-from viz_transformer.ui.pages.input.fields import FIELDS
 from viz_transformer.ui.pages.input.tokens_view import PROJECTED
 from viz_transformer.ui.session import data_files, state
 from viz_transformer.ui.session.memoize import memoize, memoize_figure
@@ -53,44 +67,22 @@ LONGEST_SENTENCE = 80
 MAX_RARE = 24
 PIPELINES = {"en": "en_core_web_sm", "de": "de_core_news_sm", "it": "it_core_news_sm"}
 USUAL = "en"
+MAX_SEED = 999_999
+DEFINITIONS = "vt-definitions vt-mono"
 
 
 # --- the data set
 
 
-def data_set(ckpt: Checkpoint) -> None:
-    """Draw one part of the data: its items by index, lengths, a filter's counts, and a batch."""
-    names = parts(ckpt)
-    if not names:
-        text.paragraph(words.no_data(ckpt.name))
-        return
-    data = _chosen_part(ckpt, names)
-    if data is None:
-        return
-    left, right = st.columns([5, 3], gap="medium")
-    with left:
-        _draw_item(ckpt, data)
-    with right:
-        facts = st.container()
-    with frame.wait(words.MEASURING):
-        measured = _measure(ckpt, data.part, data_files.data_key(), data)
-    with right:
-        limits = _draw_filter(ckpt, data, measured)
-    with left:
-        _draw_lengths(ckpt, data, measured, limits)
-    _draw_batch(ckpt, data)
-    with facts:
-        _draw_sources(ckpt)
-
-
-def _chosen_part(ckpt: Checkpoint, names: Sequence[str]) -> Data | None:
-    """The items of the chosen part; without its files, the model's examples, with a sentence on how to get the files.
-
-    If nobody chose a part, the examples are shown without that sentence.
+def draw_data(ckpt: Checkpoint, chosen: Chosen) -> Iterator[Drawn]:
+    """One part of the data: its items by index, lengths, a filter's counts, and a batch. Without its files, the model's
+    examples, with a sentence on how to get the files; if nobody chose a part, without that sentence.
     """
-    asked: str = FIELDS.now().input_part
+    names, asked = parts(ckpt), chosen["input_part"]
+    if not names:
+        yield Text(said=words.no_data(ckpt.name))
+        return
     name = asked if asked in names else next(each for each in FIRST if each in names)
-    row = st.container(horizontal=True, vertical_alignment="center", key="input_parts")
     has_examples, what = "examples" in names, words.read_from_files(name)
     said: list[str] = []
     files: str | None = None
@@ -110,17 +102,28 @@ def _chosen_part(ckpt: Checkpoint, names: Sequence[str]) -> Data | None:
             name, said = "examples", []
         elif has_examples:
             said.append(words.EXAMPLES_INSTEAD)
-    with row:
-        offered = {each: words.PART_NAMES[each] for each in sorted(names, key=lambda each: each != "examples")}
-        controls.buttons(words.PART, offered, "input_part", key="input_part", hidden=True, value=name)
-        if files is not None:
-            with st.popover(words.FULL_DATA, type="tertiary", key="input_full"):
-                text.paragraph(files)
+    yield Group(parts=[Widget(put=partial(_put_parts, names, name, files))], key="input_parts", aligned="center")
     if data is not None and data.of is not None:
         said.append(words.first_generated(len(data.items), data.of))
     if said:
-        text.paragraph(" ".join(said))
-    return data
+        yield Text(said=" ".join(said))
+    if data is None:
+        return
+    with frame.wait(words.MEASURING):
+        measured = _measure(ckpt, data.part, data_files.data_key(), data)
+    limits = _limits(ckpt, data, measured)
+    left = (*_draw_item(ckpt, data), _draw_lengths(ckpt, data, measured, limits))
+    yield Columns(parts=[left, [*_draw_sources(ckpt), *_draw_filter(ckpt, data, measured, limits)]], widths=(5, 3))
+    yield from _draw_batch(ckpt, data, chosen)
+
+
+def _put_parts(names: Sequence[str], name: str, files: str | None) -> None:
+    """The choice of a part, and on a button which files others need."""
+    offered = {each: words.PART_NAMES[each] for each in sorted(names, key=lambda each: each != "examples")}
+    controls.buttons(words.PART, offered, "input_part", key="input_part", hidden=True, value=name)
+    if files is not None:
+        with st.popover(words.FULL_DATA, type="tertiary", key="input_full"):
+            text.paragraph(files)
 
 
 @memoize(4)
@@ -132,54 +135,61 @@ def _noun(data: Data) -> str:
     return words.WINDOW if data.whole_text else words.PAIR
 
 
-def _draw_item(ckpt: Checkpoint, data: Data) -> None:
-    """Draw one item by its index: both texts as tokens with ids, and the buttons that open it."""
+def _draw_item(ckpt: Checkpoint, data: Data) -> Iterator[Drawn]:
+    """One item by its index: both texts as tokens with ids, and the buttons that open it."""
     count = len(data.items)
     number = state.clamp_index("input_item", count, words.the_part(data.part))
-    with st.container(horizontal=True, vertical_alignment="bottom", key="input_item_row"):
-        st.number_input(
-            words.item_box(_noun(data), count),
-            0,
-            count - 1,
-            step=1,
-            width=200,
-            **state.widget_args("input_item", key="input_item"),
-        )
-        st.button(
-            words.AT_RANDOM, key="input_random", on_click=lambda: state.select(input_item=random.randrange(count))
-        )
+    box = Widget(put=partial(_put_number, words.item_box(_noun(data), count), count - 1, "input_item"))
+    at_random = partial(_choose_at_random, count)
+    button = Button(label=words.AT_RANDOM, key="input_random", does=at_random, kind="secondary")
+    yield Group(parts=[box, button], key="input_item_row", aligned="bottom")
     source, target = data.items[number]
     sides: list[tuple[SideName, str]] = [("source" if ckpt.spec.has_encoder else "target", source)]
     if target and ckpt.spec.kind == "encoder-decoder":
         sides.append(("target", target))
     for side, said in sides:
-        _draw_item_text(ckpt.own_codec(side) if side in ckpt.codecs else None, said, side)
+        yield from _draw_item_text(ckpt.own_codec(side) if side in ckpt.codecs else None, said, side)
     if target and ckpt.spec.kind == "decoder-only":
-        text.paragraph(target, lead=words.GOES_ON)
-    free, gold = partial(state.select, text=source, target=None), partial(state.select, text=source, target=target)
-    with st.container(horizontal=True, key="input_open"):
-        if len(sides) > 1:
-            st.button(words.OPEN_GOLD, key="input_open_gold", on_click=gold, help=words.OPEN_GOLD_HELP)
-        st.button(words.OPEN_FREE if len(sides) > 1 else words.OPEN_TEXT, key="input_open_free", on_click=free)
+        yield Text(said=target, lead=words.GOES_ON)
+    free = words.OPEN_FREE if len(sides) > 1 else words.OPEN_TEXT
+    buttons = [
+        Button(
+            label=words.OPEN_GOLD,
+            key="input_open_gold",
+            fields={"text": source, "target": target},
+            help=words.OPEN_GOLD_HELP,
+            kind="secondary",
+        ),
+        Button(label=free, key="input_open_free", fields={"text": source, "target": None}, kind="secondary"),
+    ]
+    yield Group(parts=buttons if len(sides) > 1 else buttons[1:], key="input_open", aligned="top")
 
 
-def _draw_item_text(codec: Codec | None, said: str, side: SideName) -> None:
+def _put_number(label: str, most: int, field: str) -> None:
+    st.number_input(label, 0, most, step=1, width=200, **state.widget_args(field, key=field))
+
+
+def _choose_at_random(count: int) -> None:
+    state.select(input_item=random.randrange(count))
+
+
+def _draw_item_text(codec: Codec | None, said: str, side: SideName) -> Iterator[Drawn]:
     if codec is None:
-        text.paragraph(said)
+        yield Text(said=said)
         return
-    text.paragraph(said, style=f"vt-gold vt-gold-{side}")
+    yield Text(said=said, style=f"vt-gold vt-gold-{side}")
     try:
         found = codec.encode(said)
     except ValueError as error:
-        text.paragraph(f"{error}.", tone="bad")
+        yield Text(said=f"{error}.", tone="bad")
         return
-    st.html(tokens_view.token_cells(codec, Tokens(found.ids, found.tokens, found.originals)))
+    yield Markup(html=tokens_view.token_cells(codec, Tokens(found.ids, found.tokens, found.originals)))
     count = len(found) - codec.add_bos - codec.add_eos
-    text.paragraph(words.encoded(count, len(found.unknown), codec.add_bos, codec.add_eos))
+    yield Text(said=words.encoded(count, len(found.unknown), codec.add_bos, codec.add_eos))
 
 
-def _draw_sources(ckpt: Checkpoint) -> None:
-    """Draw the number of items of each part, their files, and how many were left out as too long."""
+def _draw_sources(ckpt: Checkpoint) -> Iterator[Drawn]:
+    """The number of items of each part, their files, and how many were left out as too long."""
     try:
         found = _find_sources(ckpt, data_files.data_key())
     except ValueError:
@@ -195,14 +205,10 @@ def _draw_sources(ckpt: Checkpoint) -> None:
         )
         for each in found
     ]
-    hints = [{"title": ", ".join(each.files)} for each in found]
-    text.section(words.PARTS)
-    st.html(text.table(rows, head=words.PARTS_HEAD, style="vt-facts vt-numbers", attributes=hints))
-    files = list(dict.fromkeys(file for each in found for file in each.files))
-    text.paragraph(words.from_files(files))
-    for each in found:
-        if each.varied:
-            text.paragraph(words.varied(each.varied, each.alike))
+    yield Heading(said=words.PARTS)
+    yield Table(head=words.PARTS_HEAD, rows=rows, attributes=[{"title": ", ".join(each.files)} for each in found])
+    yield Text(said=words.from_files(list(dict.fromkeys(file for each in found for file in each.files))))
+    yield from (Text(said=words.varied(each.varied, each.alike)) for each in found if each.varied)
 
 
 @memoize(8)
@@ -217,79 +223,75 @@ def _sides(data: Data, ckpt: Checkpoint) -> tuple[SideName, ...]:
     return ("source",) if ckpt.spec.has_encoder else ("target",)
 
 
-def _draw_filter(ckpt: Checkpoint, data: Data, measured: Measured) -> Mapping[SideName, int]:
-    """Draw length statistics, and the counts of a filter by length and known words; returns the filter's limits."""
-    text.section(words.LENGTHS)
-    sides = _sides(data, ckpt)
-    facts = {side: length_facts(measured.lengths[:, column]) for column, side in enumerate(sides)}
+def _limits(ckpt: Checkpoint, data: Data, measured: Measured) -> Mapping[SideName, Entry]:
+    """The longest texts that the filter keeps, of each side."""
+    found = {}
+    for column, side in enumerate(_sides(data, ckpt)):
+        longest = int(measured.lengths[:, column].max(initial=0))
+        box = partial(st.number_input, words.most_tokens(side), 0, max(longest, 1), width=140)
+        found[side] = Entry(put=box, key=f"input_most_{side}_{ckpt.name}_{data.part}", unset=longest)
+    return found
+
+
+def _draw_filter(ckpt: Checkpoint, data: Data, measured: Measured, limits: Mapping[SideName, Entry]) -> Iterator[Drawn]:
+    """Length statistics, and the counts of a filter by length and known words."""
+    facts = [(side, length_facts(measured.lengths[:, column])) for column, side in enumerate(limits)]
     rows = [
         (side, numerals.number(n.mean, 2), numerals.number(n.deviation, 2), str(n.shortest), str(n.longest))
-        for side, n in facts.items()
+        for side, n in facts
     ]
-    st.html(text.table(rows, head=words.LENGTHS_HEAD, style="vt-facts vt-numbers"))
-    limits: dict[SideName, int] = {}
-    own = f"{ckpt.name}_{data.part}"
-    with st.container(horizontal=True, vertical_alignment="bottom", key="input_filter"):
-        for side, n in facts.items():
-            key = f"input_most_{side}_{own}"
-            limits[side] = int(
-                st.number_input(words.most_tokens(side), 0, max(n.longest, 1), n.longest, key=key, width=140)
-            )
-        known = st.checkbox(words.KNOWN_ONLY, key=f"input_known_{own}")
-    given = [limits[side] for side in sides]
-    found = keep(measured, (given[0], given[1] if len(given) > 1 else 0), known_only=known)
+    yield Heading(said=words.LENGTHS)
+    yield Table(head=words.LENGTHS_HEAD, rows=rows)
+    box = partial(st.checkbox, words.KNOWN_ONLY)
+    known = Entry(put=box, key=f"input_known_{ckpt.name}_{data.part}", unset=False)
+    yield Group(parts=[*limits.values(), known], key="input_filter", aligned="bottom")
+    given = [int(each.value()) for each in limits.values()]
+    found = keep(measured, (given[0], given[1] if len(given) > 1 else 0), known_only=known.value())
     stated = [(words.KEPT, words.kept_share(found.kept, found.total))]
-    if len(sides) > 1:
+    if len(limits) > 1:
         counts = (found.source_too_long, found.target_too_long)
-        stated += [(words.side_too_long(side), f"{count:,}") for side, count in zip(sides, counts, strict=True)]
+        stated += [(words.side_too_long(side), f"{count:,}") for side, count in zip(limits, counts, strict=True)]
     else:
         stated.append((words.TOO_LONG, f"{found.source_too_long:,}"))
-    if known:
+    if known.value():
         stated.append((words.UNKNOWN_WORD, f"{found.unknown_words:,}"))
-    text.definitions(stated)
+    yield Table(head=(), rows=stated, style=DEFINITIONS)
     if len(stated) > 2:
-        text.paragraph(words.COUNTED_ONCE)
-    return limits
+        yield Text(said=words.COUNTED_ONCE)
 
 
-def _draw_lengths(ckpt: Checkpoint, data: Data, measured: Measured, limits: Mapping[SideName, int]) -> None:
+def _draw_lengths(ckpt: Checkpoint, data: Data, measured: Measured, limits: Mapping[SideName, Entry]) -> Chart:
     sides = {side: measured.lengths[:, column] for column, side in enumerate(limits)}
-    cut = {side: limit for side, limit in limits.items() if limit < int(sides[side].max())}
+    cut = {side: int(each.value()) for side, each in limits.items() if each.value() < int(sides[side].max())}
     title = words.lengths_title(len(data.items), data.whole_text, data.part)
-    figure = _length_histogram(sides, title=title, limits=cut, theme=frame.theme())
-    caption = words.data_of(graded(state.SHARED.now().checkpoint, ckpt.card))
-    frame.chart(
-        figure,
+    return Chart(
+        figure=lambda theme: _length_histogram(sides, title=title, limits=cut, theme=theme),
         key="input_lengths",
         alt=words.LENGTHS_ALT,
-        caption=caption,
+        caption=words.data_of(graded(state.SHARED.now().checkpoint, ckpt.card)),
         size=frame.ChartSize(grows=PROJECTED),
     )
 
 
-def _draw_batch(ckpt: Checkpoint, data: Data) -> None:
-    """Draw a shuffled batch of the part as ids, with the padding marked."""
-    text.section(words.BATCH)
-    with st.container(horizontal=True, vertical_alignment="bottom", key="input_batch_row"):
-        st.number_input(
-            words.BATCH_SEED, 0, 999_999, step=1, width=200, **state.widget_args("input_batch", key="input_batch")
-        )
-        size = st.number_input(words.TEXTS, 1, 64, BATCH, key="input_size", width=120)
+def _draw_batch(ckpt: Checkpoint, data: Data, chosen: Chosen) -> Iterator[Drawn]:
+    """A shuffled batch of the part as ids, with the padding marked."""
+    yield Heading(said=words.BATCH)
+    seed = Widget(put=partial(_put_number, words.BATCH_SEED, MAX_SEED, "input_batch"))
+    size = Entry(put=partial(st.number_input, words.TEXTS, 1, 64, width=120), key="input_size", unset=BATCH)
+    yield Group(parts=[seed, size], key="input_batch_row", aligned="bottom")
     try:
-        made = shuffle_batch(ckpt, data, int(size), min(FIELDS.now().input_batch, 999_999))
+        made = shuffle_batch(ckpt, data, int(size.value()), min(chosen["input_batch"], MAX_SEED))
     except ValueError as error:
-        text.paragraph(f"{error}.")
+        yield Text(said=f"{error}.")
         return
     for side, ids in made.ids.items():
-        text.paragraph(words.batch_shape(side, *ids.shape))
-        st.html(_batch_table(ckpt.own_codec(side), made, side, _noun(data).lower()))
-    if not made.padding_share:
-        text.paragraph(words.NO_PADDING)
-        return
-    text.paragraph(words.padding(made.padding_share, ckpt.spec.pad_to))
+        yield Text(said=words.batch_shape(side, *ids.shape))
+        yield Markup(html=_batch_table(ckpt.own_codec(side), made, side, _noun(data).lower()))
+    share = made.padding_share
+    yield Text(said=words.padding(share, ckpt.spec.pad_to) if share else words.NO_PADDING)
 
 
-def _batch_table(codec: Codec, made: PaddedBatch, side: SideName, noun: str) -> str:
+def _batch_table(codec: Codec, made: PaddedBatch, side: SideName, noun: str) -> Html:
     names, rows, filled = codec.vocabulary.tokens, [], ' class="vt-filled"'
     for index, ids, padding in zip(made.indices, made.ids[side].tolist(), made.padding[side].tolist(), strict=True):
         cells = []
@@ -301,52 +303,52 @@ def _batch_table(codec: Codec, made: PaddedBatch, side: SideName, noun: str) -> 
             else:
                 cells += [f'<td{filled if fills else ""} title="{name}">{id}</td>'] * count
         rows.append(f"<tr><th>{noun} {index:,}</th>{''.join(cells)}</tr>")
-    return f'<div class="vt-wide"><table class="vt-batch vt-batch-{side}">{"".join(rows)}</table></div>'
+    return Html(f'<div class="vt-wide"><table class="vt-batch vt-batch-{side}">{"".join(rows)}</table></div>')
 
 
 # --- a vocabulary from sentences
 
 
-def build(ckpt: Checkpoint, side: SideName) -> None:
-    """Draw a vocabulary built from a few sentences, with a minimum count and the special tokens in the chosen order."""
+def draw_building(ckpt: Checkpoint, side: SideName) -> Columns:
+    """A vocabulary built from a few sentences, with a minimum count and the special tokens in the chosen order."""
     codec = ckpt.own_codec(side)
     own = f"{ckpt.name}_{side}"
     roles = {token: role for role, token in codec.vocabulary.specials.items()}
     specials = sorted(roles, key=codec.vocabulary.id)
-    left, right = st.columns([5, 3], gap="medium")
-    with left:
-        written = controls.text_box(words.SENTENCES, value=_sentences(ckpt, side), key=f"input_sentences_{own}")
-        with st.container(horizontal=True, vertical_alignment="bottom", key="input_build_row"):
-            least = st.number_input(words.LEAST, 1, 99, 2, key=f"input_least_{own}", width=140)
-            typed, off = " ".join(specials), not specials
-            order = controls.text_box(words.SPECIALS, value=typed, key=f"input_specials_{own}", disabled=off)
-        looked = st.text_input(words.LOOK_UP_TOKEN, key=f"input_lookup_{own}", autocomplete="off", width=240)
+    sentence_box = partial(controls.text_box, words.SENTENCES)
+    written = Entry(put=sentence_box, key=f"input_sentences_{own}", unset=_sentences(ckpt, side))
+    count_box = partial(st.number_input, words.LEAST, 1, 99, width=140)
+    least = Entry(put=count_box, key=f"input_least_{own}", unset=2)
+    order_box = partial(controls.text_box, words.SPECIALS, disabled=not specials)
+    order = Entry(put=order_box, key=f"input_specials_{own}", unset=" ".join(specials))
+    look_up_box = partial(st.text_input, words.LOOK_UP_TOKEN, autocomplete="off", width=240)
+    looked = Entry(put=look_up_box, key=f"input_lookup_{own}", unset="")
+    left: list[Drawn] = [written, Group(parts=[least, order], key="input_build_row", aligned="bottom"), looked]
     try:
-        made = rebuild(codec.tokenizer, written.split("\n"), _name_roles(order, roles), int(least))
+        named = _name_roles(order.value(), roles)
+        made = rebuild(codec.tokenizer, written.value().split("\n"), named, int(least.value()))
     except ValueError as error:
-        with left:
-            text.paragraph(f"{error}.", tone="bad")
-        return
+        left.append(Text(said=f"{error}.", tone="bad"))
+        return Columns(parts=[left, []], widths=(5, 3))
     names = made.vocabulary.tokens
-    with left:
-        if looked:
-            token = codec.tokenizer.normalise(looked)
-            found = made.look_up(token)
-            shown = labels.shorten(labels.visible(looked), 40)
-            if found is None:
-                text.paragraph(words.has_no_id(shown))
-            else:
-                text.paragraph(words.has_id(shown, found, None if names[found] == token else names[found]))
-        for sentence, ids in made.sentences:
-            row = words.TOKEN_WITHOUT_ID if ids is None else f"[{', '.join(map(str, ids))}]"
-            text.definitions([(labels.shorten(sentence, 60), row)])
-    with right:
-        text.section(words.built(len(names)))
-        listed = [(id, labels.visible(name), made.counts[id]) for id, name in enumerate(names)]
-        _put_rows(words.BUILT_COLUMNS, listed, key="input_built", alt=words.BUILT_ALT, height=280, placeholder="–")
-        if made.left_out:
-            rare = [(labels.visible(token), count) for token, count in made.left_out]
-            text.paragraph(words.left_out(rare, int(least), MAX_RARE))
+    if looked.value():
+        token = codec.tokenizer.normalise(looked.value())
+        found = made.look_up(token)
+        shown = labels.shorten(labels.visible(looked.value()), 40)
+        if found is None:
+            left.append(Text(said=words.has_no_id(shown)))
+        else:
+            left.append(Text(said=words.has_id(shown, found, None if names[found] == token else names[found])))
+    for sentence, ids in made.sentences:
+        row = words.TOKEN_WITHOUT_ID if ids is None else f"[{', '.join(map(str, ids))}]"
+        left.append(Table(head=(), rows=[(labels.shorten(sentence, 60), row)], style=DEFINITIONS))
+    listed = [(id, labels.visible(name), made.counts[id]) for id, name in enumerate(names)]
+    rows = _draw_rows(words.BUILT_COLUMNS, listed, key="input_built", alt=words.BUILT_ALT, height=280, placeholder="–")
+    right: list[Drawn] = [Heading(said=words.built(len(names))), rows]
+    if made.left_out:
+        rare = [(labels.visible(token), count) for token, count in made.left_out]
+        right.append(Text(said=words.left_out(rare, int(least.value()), MAX_RARE)))
+    return Columns(parts=[left, right], widths=(5, 3))
 
 
 def _name_roles(order: str, roles: Mapping[str, str]) -> dict[str, str]:
@@ -369,44 +371,40 @@ def _sentences(ckpt: Checkpoint, side: SideName) -> str:
 # --- what spaCy says
 
 
-def words_and_grammar(shown: RunView, side: SideName) -> None:
-    """Draw counts and flags by spaCy's rules, and part of speech and dependencies if a pipeline is installed."""
+def draw_words(shown: RunView, side: SideName) -> Iterator[Drawn]:
+    """Counts and flags by spaCy's rules, and part of speech and dependencies if a pipeline is installed."""
     codec = shown.ckpt.own_codec(side) if side in shown.ckpt.codecs else None
     language: str = getattr(codec.tokenizer, "language", USUAL) if codec is not None else USUAL
     said = shown.text if side == "source" or not shown.trace.spec.has_encoder else (shown.target or shown.run.text)
     try:
         facts, found, name = _rules(language, said)
     except ValueError as error:
-        text.paragraph(f"{error}.", tone="bad")
+        yield Text(said=f"{error}.", tone="bad")
         return
-    left, right = st.columns([3, 5], gap="medium")
-    with left:
-        text.section(words.by_rules(name))
-        values = (
-            f"{facts.characters:,}",
-            f"{facts.sentences:,}",
-            f"{facts.tokens:,}",
-            words.different_words(facts.words, facts.different),
-            words.on_average(facts.letters_per_word),
-            f"{facts.numbers:,}",
-            f"{facts.punctuation:,}",
-            f"{facts.stop_words:,}",
-        )
-        text.definitions(list(zip(words.FACTS, values, strict=True)))
-        if codec is None or codec.tokenizer.kind != "spacy":
-            text.paragraph(words.OTHER_RULES)
-    with right:
-        told = [
-            (labels.visible(each.text), labels.visible(each.shape), each.kind, each.stop, each.blank) for each in found
-        ]
-        _put_rows(words.RULE_COLUMNS, told, key="input_words", alt=words.RULES_ALT, height=320)
-    _draw_grammar(language, name, said, linguistics.installed_pipelines(language))
+    values = (
+        f"{facts.characters:,}",
+        f"{facts.sentences:,}",
+        f"{facts.tokens:,}",
+        words.different_words(facts.words, facts.different),
+        words.on_average(facts.letters_per_word),
+        f"{facts.numbers:,}",
+        f"{facts.punctuation:,}",
+        f"{facts.stop_words:,}",
+    )
+    stated = Table(head=(), rows=[*zip(words.FACTS, values, strict=True)], style=DEFINITIONS)
+    left: list[Drawn] = [Heading(said=words.by_rules(name)), stated]
+    if codec is None or codec.tokenizer.kind != "spacy":
+        left.append(Text(said=words.OTHER_RULES))
+    told = [(labels.visible(w.text), labels.visible(w.shape), w.kind, w.stop, w.blank) for w in found]
+    right = _draw_rows(words.RULE_COLUMNS, told, key="input_words", alt=words.RULES_ALT, height=320)
+    yield Columns(parts=[left, [right]], widths=(3, 5))
+    yield from _draw_grammar(language, name, said, linguistics.installed_pipelines(language))
 
 
-def _put_rows(names: Sequence[str], rows: Sequence[tuple[Any, ...]], *, key: str, alt: str, **more: Any) -> None:
+def _draw_rows(names: Sequence[str], rows: Sequence[tuple[Any, ...]], *, key: str, alt: str, **more: Any) -> Widget:
     """A table to scroll and sort, of columns with these names."""
     columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
-    st.dataframe(columns, hide_index=True, key=key, alt=alt, **more)
+    return Widget(put=partial(st.dataframe, columns, hide_index=True, key=key, alt=alt, **more))
 
 
 @memoize(16)
@@ -418,23 +416,29 @@ def _rules(language: str, said: str) -> tuple[Any, Any, str]:
     )
 
 
-def _draw_grammar(language: str, name: str, said: str, pipelines: Sequence[str]) -> None:
-    """Draw part of speech and dependencies by an installed pipeline, or a sentence on how to get one."""
-    text.section(words.GRAMMAR)
+def _draw_grammar(language: str, name: str, said: str, pipelines: Sequence[str]) -> Iterator[Drawn]:
+    """Part of speech and dependencies by an installed pipeline, or a sentence on how to get one."""
+    yield Heading(said=words.GRAMMAR)
     if not pipelines:
-        text.paragraph(words.no_pipeline(name, PIPELINES.get(language)))
+        yield Text(said=words.no_pipeline(name, PIPELINES.get(language)))
         return
     chosen = pipelines[0]
     if len(pipelines) > 1:
-        chosen = st.selectbox(words.PIPELINE, pipelines, key="input_pipeline", width=240)
+        box = Entry(put=partial(_put_pipelines, pipelines), key="input_pipeline", unset=chosen)
+        yield box
+        chosen = box.value()
     try:
         found = linguistics.tag(chosen, said)
     except ValueError as error:
-        text.paragraph(f"{error}.", tone="bad")
+        yield Text(said=f"{error}.", tone="bad")
         return
     told = []
     for each in found:
         text_, lemma, head = map(labels.visible, (each.text, each.lemma, found[each.head].text))
         told.append((text_, lemma, each.part_of_speech, each.tag, each.dependency, head, each.explained))
-    _put_rows(words.GRAMMAR_COLUMNS, told, key="input_grammar", alt=words.GRAMMAR_ALT)
-    text.paragraph(words.found_by(chosen))
+    yield _draw_rows(words.GRAMMAR_COLUMNS, told, key="input_grammar", alt=words.GRAMMAR_ALT)
+    yield Text(said=words.found_by(chosen))
+
+
+def _put_pipelines(pipelines: Sequence[str], *, value: str, key: str) -> None:
+    st.selectbox(words.PIPELINE, pipelines, pipelines.index(value), key=key, width=240)

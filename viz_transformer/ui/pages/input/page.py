@@ -9,16 +9,18 @@ import streamlit as st
 
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
+from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.ui.frame import controls, first_stop, frame
+from viz_transformer.ui.frame import words as of_frame
 from viz_transformer.ui.frame.controls import Control
 from viz_transformer.ui.frame.drawn import Columns, Drawn, Group, Text, Widget
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.frame.page import Chosen, Page, View
 from viz_transformer.ui.frame.questions import Question, cite
-from viz_transformer.ui.pages.input import data_view, tokens_view, vocabulary_view, words
+from viz_transformer.ui.pages.input import data_view, vocabulary_view, words
 from viz_transformer.ui.pages.input.input_sum_view import draw_spread, draw_strips
-from viz_transformer.ui.pages.input.tokens_view import draw_tokens, tokens_of
+from viz_transformer.ui.pages.input.tokens_view import draw_ids, draw_tokens, tokens_of
 from viz_transformer.ui.session import cached, state
 from viz_transformer.ui.session.runs import RunView
 
@@ -80,28 +82,24 @@ def draw_vocabulary(both: Runs | None, chosen: Chosen) -> Iterator[Drawn]:
     """The entries of the vocabulary with their counts, and those that are nearest to the chosen one."""
     ckpt, side = chosen["ckpt"], chosen["side"]
     counted = vocabulary_view.counts(ckpt, side)
-    entries = Widget(put=partial(vocabulary_view.vocabulary, ckpt, side, counted))
-    yield Group(parts=[entries], key="input_entries")
-    yield Widget(put=partial(vocabulary_view.nearest, ckpt, side, chosen["entry"], counted))
+    yield Group(parts=[*vocabulary_view.draw_entries(ckpt, side, counted)], key="input_entries")
+    yield from vocabulary_view.draw_nearest(ckpt, side, chosen["entry"], counted)
 
 
-def draw_lower(both: Runs | None, chosen: Chosen) -> Widget:
+def draw_lower(both: Runs | None, chosen: Chosen) -> Iterator[Drawn]:
     """The data, a row of ids, a vocabulary being built, or words; without a run only what is of the model."""
-    return Widget(put=partial(_put_lower, None if both is None else both.main, chosen))
-
-
-def _put_lower(shown: RunView | None, chosen: Chosen) -> None:
     ckpt, side, below = chosen["ckpt"], chosen["side"], chosen["input_below"]
-    controls.buttons(words.BELOW_LABEL, words.BELOW, "input_below", key="input_below", hidden=True)
-    with frame.optional_section(words.NEEDS.get(below, words.NEEDS_SPLITTING)):
+    what = partial(controls.buttons, words.BELOW_LABEL, words.BELOW, "input_below", key="input_below", hidden=True)
+    yield Widget(put=what)
+    try:
         if below == "build":
-            data_view.build(ckpt, side)
+            yield data_view.draw_building(ckpt, side)
         elif below == "data":
-            data_view.data_set(ckpt)
-        elif shown is not None and below == "ids":
-            tokens_view.padded_row(shown, side)
-        elif shown is not None:
-            data_view.words_and_grammar(shown, side)
+            yield from data_view.draw_data(ckpt, chosen)
+        elif both is not None:
+            yield from (draw_ids if below == "ids" else data_view.draw_words)(both.main, side)
+    except Unavailable as error:
+        yield Text(said=of_frame.not_told(words.NEEDS.get(below, words.NEEDS_SPLITTING), error))
 
 
 def draw_without_run() -> Iterator[Drawn]:
@@ -118,7 +116,7 @@ def draw_without_run() -> Iterator[Drawn]:
     if chosen["side"] is not None:
         panel = Group(parts=[*draw_vocabulary(None, chosen)], key="input_vocabulary_panel")
         yield Columns(parts=[[], [panel]], widths=PAGE.columns)
-        yield Group(parts=[draw_lower(None, chosen)], key="input_lower")
+        yield Group(parts=[*draw_lower(None, chosen)], key="input_lower")
 
 
 # ---- the question and the stop of the tour
@@ -179,7 +177,6 @@ PAGE = Page(
         View(
             key="input_vocabulary_panel",
             draw_runs=draw_vocabulary,
-            needs=words.NEEDS_NEIGHBOURS,
             column="right",
             is_open=_has_text,
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import takewhile
 from typing import Literal
 
@@ -16,8 +17,7 @@ from viz_transformer.figures import labels
 from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.running.trace import Tokens
 from viz_transformer.text.codec import TextCodec
-from viz_transformer.ui.frame import text
-from viz_transformer.ui.frame.drawn import Drawn, Heading, Markup, Text
+from viz_transformer.ui.frame.drawn import Drawn, Entry, Group, Heading, Markup, Text, Widget
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.frame.page import Chosen
 from viz_transformer.ui.frame.text import Html
@@ -116,39 +116,37 @@ def _unknown_remark(codec: TextCodec, read: Tokens) -> str | None:
     return words.not_in_vocabulary(labels.shorten(labels.visible(hidden[0]), 40), name)
 
 
-def padded_row(shown: RunView, side: SideName) -> None:
-    """Draw the ids of the text at a fixed length, with or without start and end token, as the tutorials print them."""
+def draw_ids(shown: RunView, side: SideName) -> Iterator[Drawn]:
+    """The ids of the text at a fixed length, with or without start and end token, as the tutorials print them."""
     ckpt, codec = shown.ckpt, shown.ckpt.own_codec(side)
     vocabulary, own, ids = codec.vocabulary, f"{ckpt.name}_{side}", _text_ids(shown, side)
     if vocabulary.pad is None:
-        _draw_ids(ids)
-        text.paragraph(words.no_padding_token(len(ids)))
+        yield _draw_code(ids)
+        yield Text(said=words.no_padding_token(len(ids)))
         return
-    with st.container(horizontal=True, vertical_alignment="bottom", key="input_fixed"):
-        length = st.number_input(
-            words.FIXED_LENGTH,
-            1,
-            LONGEST,
-            ckpt.spec.pad_to or max(USUAL_LENGTH, -(-len(ids) // 10) * 10),
-            key=f"input_length_{own}",
-            width=160,
-        )
-        start = st.checkbox(words.START_TOKEN, codec.add_bos, key=f"input_start_{own}", disabled=vocabulary.bos is None)
-        end = st.checkbox(words.END_TOKEN, codec.add_eos, key=f"input_end_{own}", disabled=vocabulary.eos is None)
+    usual = ckpt.spec.pad_to or max(USUAL_LENGTH, -(-len(ids) // 10) * 10)
+    box = partial(st.number_input, words.FIXED_LENGTH, 1, LONGEST, width=160)
+    start_box = partial(st.checkbox, words.START_TOKEN, disabled=vocabulary.bos is None)
+    end_box = partial(st.checkbox, words.END_TOKEN, disabled=vocabulary.eos is None)
+    length = Entry(put=box, key=f"input_length_{own}", unset=usual)
+    start = Entry(put=start_box, key=f"input_start_{own}", unset=codec.add_bos)
+    end = Entry(put=end_box, key=f"input_end_{own}", unset=codec.add_eos)
+    yield Group(parts=[length, start, end], key="input_fixed", aligned="bottom")
     try:
-        row = fixed_length(codec, ids, int(length), start=start, end=end)
+        row = fixed_length(codec, ids, int(length.value()), start=start.value(), end=end.value())
     except ValueError as error:
-        text.paragraph(f"{error}.", tone="bad")
+        yield Text(said=f"{error}.", tone="bad")
         return
-    _draw_ids(row)
+    yield _draw_code(row)
     filled = row.count(vocabulary.pad)
-    text.paragraph(words.padded(len(row), filled, vocabulary.tokens[vocabulary.pad]))
+    yield Text(said=words.padded(len(row), filled, vocabulary.tokens[vocabulary.pad]))
 
 
-def _draw_ids(ids: Sequence[int]) -> None:
-    """Draw the ids to copy; many of them scroll."""
+def _draw_code(ids: Sequence[int]) -> Widget:
+    """The ids to copy; many of them scroll."""
     height: int | Literal["content"] = 180 if len(ids) > USUAL_LENGTH * 2 else "content"
-    st.code(f"[{', '.join(map(str, ids))}]", language=None, wrap_lines=True, height=height)
+    said = f"[{', '.join(map(str, ids))}]"
+    return Widget(put=partial(st.code, said, language=None, wrap_lines=True, height=height))
 
 
 def _text_ids(shown: RunView, side: SideName) -> list[int]:

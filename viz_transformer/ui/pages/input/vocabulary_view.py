@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -14,9 +15,12 @@ from viz_transformer.analysis.inputs.embeddings import Neighbours, embedding_tab
 from viz_transformer.analysis.inputs.vocabulary import Counts, count_tokens, find_entries
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
+from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.text.codec import Codec, TextCodec
-from viz_transformer.ui.frame import frame, projector, text
+from viz_transformer.ui.frame import frame, projector
+from viz_transformer.ui.frame import words as of_frame
+from viz_transformer.ui.frame.drawn import Button, Drawn, Entry, Group, Heading, Table, Text, Widget
 from viz_transformer.ui.frame.number_columns import number_column
 from viz_transformer.ui.pages.input import words
 from viz_transformer.ui.pages.input.fields import FIELDS
@@ -81,51 +85,45 @@ def selected_entry(ckpt: Checkpoint, side: SideName, token_id: int | None) -> in
     return token_id if entry is None else entry
 
 
-def vocabulary(ckpt: Checkpoint, side: SideName, counted: Counts | Missing) -> None:
-    """Draw all entries of one side's vocabulary, or those that match the search; a row chooses its entry."""
+def draw_entries(ckpt: Checkpoint, side: SideName, counted: Counts | Missing) -> Iterator[Drawn]:
+    """All entries of one side's vocabulary, or those that match the search; a row chooses its entry."""
     codec = ckpt.codec(side)
-    text.section(words.vocabulary(len(codec.names)))
-    typed = st.text_input(
+    yield Heading(said=words.vocabulary(len(codec.names)))
+    box = partial(
+        st.text_input,
         words.LOOK_UP,
-        key="input_find",
         placeholder=words.LOOK_UP_HINT,
         autocomplete="off",
         label_visibility="collapsed",
     )
+    find = Entry(put=box, key="input_find", unset="")
+    yield find
+    typed = find.value()
     ids = find_entries(codec.names, typed)
     if not ids:
         wanted = labels.shorten(labels.visible(typed.strip()), 40)
         unknown = None
         if isinstance(codec, Codec) and codec.unknown is not None:  # another tokenizer may split it
             unknown = codec.names[codec.unknown], codec.unknown
-        text.paragraph(words.none_contains(wanted, unknown))
+        yield Text(said=words.none_contains(wanted, unknown))
     else:
-        listed = ids[:MAX_LISTED]
-        _draw_entries(ckpt, side, listed, counted, key=f"input_vocabulary_{ckpt.name}_{side}_{typed}")
+        listed, key = ids[:MAX_LISTED], f"input_vocabulary_{ckpt.name}_{side}_{typed}"
+        yield Widget(put=partial(_put_entries, codec, listed, counted, key=key))
         if len(ids) > len(listed):
-            text.paragraph(words.first_listed(len(listed), len(ids)))
-    _counted_remark(codec.unknown is not None, counted)
+            yield Text(said=words.first_listed(len(listed), len(ids)))
+    yield Text(said=_describe_counts(codec.unknown is not None, counted))
 
 
-def _counted_remark(has_unknown: bool, counted: Counts | Missing) -> None:
+def _describe_counts(has_unknown: bool, counted: Counts | Missing) -> str:
     if isinstance(counted, Missing):
-        text.paragraph(counted.sentence)
-        return
-    text.paragraph(
-        words.counted(counted.tokens, counted.texts, counted.unknown, counted.different_unknown, has_unknown)
-    )
+        return counted.sentence
+    return words.counted(counted.tokens, counted.texts, counted.unknown, counted.different_unknown, has_unknown)
 
 
-def _draw_entries(
-    ckpt: Checkpoint,
-    side: SideName,
-    ids: Sequence[int],
-    counted: Counts | Missing,
-    *,
-    key: str,
-    cosines: Sequence[float] | None = None,
+def _put_entries(
+    codec: TextCodec, ids: Sequence[int], counted: Counts | Missing, *, key: str, cosines: Sequence[float] | None = None
 ) -> None:
-    """Draw entries with id, count and, for neighbours, cosine; choosing a row selects its entry.
+    """Entries with id, count and, for neighbours, cosine; choosing a row selects its entry.
 
     key: of this list, so that a row chosen in another list is not chosen in it.
     """
@@ -134,7 +132,6 @@ def _draw_entries(
         if rows := st.session_state[key].selection.rows:
             state.select(input_entry=ids[rows[0]])
 
-    codec = ckpt.codec(side)
     columns: dict[str, list[Any]] = {"id": [*ids], "token": [labels.visible(codec.names[id]) for id in ids]}
     if cosines is not None:
         columns["cosine"] = [*cosines]
@@ -163,46 +160,37 @@ def _count(codec: TextCodec, counted: Counts, id: int) -> int | None:
     return None if special else int(counted.by_id[id])
 
 
-def nearest(ckpt: Checkpoint, side: SideName, entry: int | None, counted: Counts | Missing) -> None:
-    """Draw the entries with the nearest embeddings, with the baseline of all others."""
+def draw_nearest(ckpt: Checkpoint, side: SideName, entry: int | None, counted: Counts | Missing) -> Iterator[Drawn]:
+    """The entries with the nearest embeddings, with the baseline of all others."""
     if entry is None:
-        text.paragraph(words.CHOOSE_AN_ENTRY)
+        yield Text(said=words.CHOOSE_AN_ENTRY)
         return
     codec = ckpt.codec(side)
     name = labels.shorten(labels.visible(codec.names[entry]), 30)
-    with st.container(horizontal=True, vertical_alignment="center", key="input_nearest_head"):
-        text.section(words.nearest_to(labels.isolate(name), entry))
-        if FIELDS.now().input_entry is not None:
-            st.space("stretch")
-            back = {"input_entry": None}
-            st.button(words.OWN_TOKEN, key="input_own", type="tertiary", on_click=state.select, kwargs=back)
+    head: list[Drawn] = [Heading(said=words.nearest_to(labels.isolate(name), entry))]
+    if FIELDS.now().input_entry is not None:
+        head.append(Widget(put=partial(st.space, "stretch")))
+        head.append(Button(label=words.OWN_TOKEN, key="input_own", fields={"input_entry": None}))
+    yield Group(parts=head, key="input_nearest_head", aligned="center")
     try:
         found = _neighbours(ckpt, side, entry)
+    except Unavailable as error:
+        yield Text(said=of_frame.not_told(words.NEEDS_NEIGHBOURS, error))
+        return
     except ValueError as error:
-        text.paragraph(f"{error}.")
+        yield Text(said=f"{error}.")
         return
     ids, cosines = [each.id for each in found.nearest], [each.cosine for each in found.nearest]
-    with st.container(key="input_nearest"):
-        if projector.is_on():
-            _draw_nearest_in_large(codec, ids, cosines)
-        else:
-            _draw_entries(ckpt, side, ids, counted, key=f"input_nearest_{ckpt.name}_{side}_{entry}", cosines=cosines)
+    key = f"input_nearest_{ckpt.name}_{side}_{entry}"
+    drawn: Drawn = Widget(put=partial(_put_entries, codec, ids, counted, key=key, cosines=cosines))
+    if projector.is_on():  # in large type
+        names = (labels.isolate(labels.shorten(labels.visible(codec.names[each]), 30)) for each in ids)
+        rows = [*zip(map(str, ids), names, (numerals.number(each, 3) for each in cosines), strict=True)]
+        drawn = Table(head=words.NEAREST_HEAD, rows=rows[:MAX_ON_A_PROJECTOR], style="vt-measured")
+    yield Group(parts=[drawn], key="input_nearest")
     seen = None if isinstance(counted, Missing) else _count(codec, counted, entry)
     others = len(codec.names) - 1 - found.without_direction
-    text.paragraph(words.neighbourhood(others, found.mean, found.deviation, found.length, seen))
-
-
-def _draw_nearest_in_large(codec: TextCodec, ids: Sequence[int], cosines: Sequence[float]) -> None:
-    """Draw the nearest entries in large type, for a projector."""
-    rows = [
-        (
-            str(token_id),
-            labels.isolate(labels.shorten(labels.visible(codec.names[token_id]), 30)),
-            numerals.number(cosine, 3),
-        )
-        for token_id, cosine in zip(ids, cosines, strict=True)
-    ]
-    st.html(text.table(rows[:MAX_ON_A_PROJECTOR], head=words.NEAREST_HEAD, style="vt-measured"))
+    yield Text(said=words.neighbourhood(others, found.mean, found.deviation, found.length, seen))
 
 
 @memoize(64)
