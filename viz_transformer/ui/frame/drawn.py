@@ -99,10 +99,12 @@ class Numbers:
     """The name of the file."""
     key: str = ""
     """The key of the table, where several pictures have the same one; "" for the picture's own."""
+    csv: Callable[[], bytes] | None = None
+    """The file, where it is not made of the frame."""
 
     def on_table(self, key: str) -> Asked:
         """What a picture's component calls when its table is asked for."""
-        return pictures.table(self.frame, note=self.note, name=self.name, key=self.key or key)
+        return pictures.table(self.frame, note=self.note, name=self.name, key=self.key or key, csv=self.csv)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -97,6 +97,8 @@ class View:
     is_scene: bool = True
     scene: int = 0
     """Scenes of a larger number come later, whichever of two is above the other on the page."""
+    scenes: tuple[str, ...] = ()
+    """The keys of the groups in it that are scenes; () for itself."""
     comes_later: bool = False
     """Whether the browser paints what is above before it is made."""
     is_open: Callable[[Runs, Chosen], bool] | None = None
@@ -154,13 +156,15 @@ class Page:
     """Why it shows nothing of these runs; None where it shows them."""
     remarks: Callable[[RunView], Sequence[str]] | None = None
     """Remarks on the run, after those on the selection."""
+    messages: Callable[[Runs, Chosen], tuple[Sequence[str], str | None]] | None = None
+    """What is said above it of what is chosen, after the remarks, and what is wrong there, if anything."""
     prepare: Callable[[Runs, Chosen], Chosen] | None = None
     """What its views draw from, made once before them: it joins what is chosen. Raises ValueError with a sentence
     without its full stop."""
     problem_in: Literal["messages", "place"] = "messages"
     """Where that sentence is said: among the messages, or in the place of the views."""
     needs: str = ""
-    """What it asks of a model on the whole, as `View` has it; "" for its title."""
+    """What it asks of a model on the whole, as `View` has it; "" where its controls say themselves what is wrong."""
 
     def ask_of(self, both: Runs, chosen: Chosen) -> Question | None:
         """The question of the runs that are shown, with its answer."""
@@ -230,7 +234,8 @@ def show_page(page: Page, begun: _Begun | None = None) -> None:
     """Draw the page of the selected run, or of the two that are shown; `begun`: where it has been begun already."""
     if begun is None:
         begun = begin(page.title, rows=page.rows, recording=page.recording)
-    both, explained = begun.take_runs(), (page.how, page.not_to_conclude)
+    both = begun.take_runs()
+    explained: tuple[str, str] | tuple[()] = (page.how, page.not_to_conclude)
     refused = None if both is None or page.refuse is None else page.refuse(both)
     if page.bar is not None and begun.bar is not None and refused is None:
         with begun.bar:
@@ -242,25 +247,35 @@ def show_page(page: Page, begun: _Begun | None = None) -> None:
         if refused is not None:
             frame.show_messages(begun.messages, *state.remarks(), refused)
         else:
-            explained = _show_run(page, begun, both) or explained
+            explained = _show_run(page, begun, both)
     elif page.without_run is not None:
         for number, each in enumerate(page.without_run()):
             drawing.show(each, None, f"without_run_{number}")
-    text.explain(*explained)
+    if explained:
+        text.explain(*explained)
 
 
-def _show_run(page: Page, begun: _Begun, both: Runs) -> tuple[str, str] | None:
-    """Draw what the page has of a run; returns how to read it and what not to conclude, where that depends on it."""
-    scenes, caption, explained, error = [view.key for view in page.views if view.is_scene], None, None, None
+def _show_run(page: Page, begun: _Begun, both: Runs) -> tuple[str, str] | tuple[()]:
+    """Draw what the page has of a run; returns how to read it and what not to conclude, nothing where there is nothing
+    to read."""
+    scenes, caption, explained = _list_scenes(page.views), None, (page.how, page.not_to_conclude)
+    said: Sequence[str] = () if page.remarks is None else page.remarks(both.main)
+    error: str | None = None
     with frame.optional_section(page.needs or page.title):
-        own = _draw_controls(page.controls, both, key="choices")
+        try:
+            own = _draw_controls(page.controls, both, key="choices")
+        except ValueError as wrong:  # there is nothing to show of what is chosen
+            if page.needs and isinstance(wrong, Unavailable):
+                raise
+            frame.show_messages(begun.messages, *state.remarks(), error=str(wrong))
+            return ()
         prepared, error = _prepare(page, both, own)
         own = {**own, **(prepared or {})}
         chosen = _chosen_of(both.main, own)
         if prepared is not None:
             _ask(page, begun, both, chosen)
         views = [view for view in page.views if view.is_there is None or view.is_there(both, chosen)]
-        scenes = [view.key for view in sorted(views, key=lambda view: view.scene) if view.is_scene]
+        scenes = _list_scenes(views)
         drawn = [view for view in views if view.is_open is None or view.is_open(both, chosen)]
         drawn = [view for view in drawn if view.always or prepared is not None]
         for view, place in zip(drawn, _list_places(page, drawn, both, chosen), strict=True):
@@ -271,12 +286,19 @@ def _show_run(page: Page, begun: _Begun, both: Runs) -> tuple[str, str] | None:
         if page.ask_last is not None:
             questions.show_question(begun.asked, page.ask_last(both, chosen))
         caption = None if page.caption is None else page.caption(both, chosen)
-        explained = None if page.explain is None else page.explain(both, chosen)
-    remarks = () if page.remarks is None else page.remarks(both.main)
-    frame.show_messages(begun.messages, *state.remarks(), *remarks, error=error)
-    if error is None:
+        explained = explained if page.explain is None else page.explain(both, chosen)
+        if page.messages is not None:
+            more, wrong_there = page.messages(both, chosen)
+            said, error = (*said, *more), error or wrong_there
+    frame.show_messages(begun.messages, *state.remarks(), *said, error=error)
+    if scenes and (prepared is not None or page.problem_in == "place"):
         frame.set_scenes(both, scenes, caption)
     return explained
+
+
+def _list_scenes(views: Iterable[View]) -> list[str]:
+    ordered = sorted((view for view in views if view.is_scene), key=lambda view: view.scene)
+    return [*dict.fromkeys(key for view in ordered for key in view.scenes or (view.key,))]
 
 
 def _ask(page: Page, begun: _Begun, both: Runs, chosen: Chosen) -> None:
