@@ -34,7 +34,7 @@ from viz_transformer.checkpoint import load
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.tracing import trace
 from viz_transformer.running.training_mode import training_trace
-from viz_transformer.ui.pages.tensors import tensor_sources, view
+from viz_transformer.ui.pages.tensors import page, point_list, tensor_sources
 from viz_transformer.ui.session import cached
 
 open_trace = opener("tensors")
@@ -100,7 +100,7 @@ def test_the_table_has_shape_type_and_statistics_of_the_whole_and_of_the_picture
         assert cell[1] == "float32"
         numbers = (found.minimum, found.mean, found.maximum, found.variance)
         assert cell[2:6] == [f"{number:.4g}" for number in numbers]
-        assert cell[6:] == ["0", "0", view.percent(found.zeros, found.count)]
+        assert cell[6:] == ["0", "0", point_list.percent(found.zeros, found.count)]
     assert "weights @ value by head" in words(app)
 
 
@@ -110,7 +110,7 @@ def test_every_point_can_be_looked_at(app, bundled, layers):
     listed = entries(the_trace(bundled, TEXT, "numbers-tiny"))
     last = {re.sub(r"\d+", "", entry.name): entry for entry in listed}
     for place, entry in enumerate(listed if layers == "all" else last.values()):
-        select(app, point=entry.name, chart=("heatmap", "histogram")[place % 2], **view._implied(entry.name))
+        select(app, point=entry.name, chart=("heatmap", "histogram")[place % 2], **point_list._implied(entry.name))
         again(app)
         assert title(app).startswith(f"{entry.name}[0,"), entry.name
         assert app.radio(key="tensors_point").value == entry.name
@@ -123,7 +123,7 @@ def test_a_mask_is_drawn_in_two_tones_with_its_share_of_true(app, bundled):
     assert np.array_equal(cells(app), mask[0, 0].numpy().astype(np.float32))
     assert sent(app, "matrix")[0]["names"] == ["False", "True: may attend"]
     assert "Boolean" in words(app) and "share of True" in words(app)
-    share = view.percent(int(mask.sum()), mask.numel())
+    share = point_list.percent(int(mask.sum()), mask.numel())
     assert f"<td>{share}</td>" in markup(app)
 
 
@@ -165,7 +165,7 @@ def test_a_scale_reaches_as_far_as_the_whole_point(app, bundled):
 
 def test_a_point_that_would_be_too_large_to_compute_is_said(app, monkeypatch):
     monkeypatch.setattr(points, "LARGEST_DERIVED", 10)
-    view._viewed.clear()
+    page._viewed.clear()
     open_trace(app, point="decoder.1.cross.scores")
     assert wording("decoder_cross_scores_would_be_computed_now") in words(app)
     assert app.radio(key="tensors_point").value == "decoder.1.cross.scores"
@@ -255,7 +255,7 @@ def test_a_filter_that_finds_nothing_says_so(app, words_given):
 
 
 def test_a_long_list_is_cut_and_says_so(app, monkeypatch):
-    monkeypatch.setattr(view, "MAX_LISTED", 5)
+    monkeypatch.setattr(point_list, "MAX_LISTED", 5)
     open_trace(app)
     app.text_input(key="tensors_filter").set_value("r")
     again(app)
@@ -594,7 +594,7 @@ def test_on_a_projector_picture_and_numbers_are_scenes_of_their_own_and_the_type
     open_trace(app, chart="histogram", projector="on")
     after = figure(app)["layout"]
     now, then = (layout["template"]["layout"]["font"]["size"] for layout in (after, before))
-    assert now == pytest.approx(view.PROJECTED * then)
+    assert now == pytest.approx(page.PROJECTED * then)
     assert after["height"] < 620  # of 720, with room for the caption
     said = markup(app)
     assert ".st-key-tensors_facts" in said and "decoder.1.cross.weights of the run" in said

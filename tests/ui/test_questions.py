@@ -40,7 +40,7 @@ from viz_transformer.ui.pages.playground import question as of_playground
 from viz_transformer.ui.pages.positions import page as of_positions
 from viz_transformer.ui.pages.run import question as of_run
 from viz_transformer.ui.pages.run.opening_run import FILE, Recording
-from viz_transformer.ui.pages.tensors import question as of_tensors
+from viz_transformer.ui.pages.tensors import page as of_tensors
 from viz_transformer.ui.pages.weight import page as of_weight
 from viz_transformer.ui.session.generation_config import Branch
 from viz_transformer.ui.session.runs import RunView
@@ -339,17 +339,17 @@ def test_layers_without_a_lens_names_the_largest_share(shown: RunView) -> None:
 def test_tensors_counts_the_numbers_of_a_point(shown: RunView) -> None:
     values = shown.trace["decoder.1.cross.weights"]
     view = point_view(shown.trace, "decoder.1.cross.weights")
-    answer = of_tensors.question(view, statistics(view.values), "the run").answer
+    answer = of_tensors.ask_of_point(view, statistics(view.values), "the run").answer
     assert answer.startswith(f"{values.numel():,} values: min ")
     whole = statistics(view.values)
-    assert of_tensors.question(view, whole, "A − B").answer.startswith(f"{values.numel():,} values of A − B: min ")
+    assert of_tensors.ask_of_point(view, whole, "A − B").answer.startswith(f"{values.numel():,} values of A − B: min ")
     assert (
         f"min {write_in_sentence(float(values.min()))}, max {write_in_sentence(float(values.max()))}, mean " in answer
     )
     mask = point_view(shown.trace, "decoder.0.self.mask")
     cells = shown.trace["decoder.0.self.mask"]
     assert f"{100 * float(cells.float().mean()):.1f} % of {cells.numel():,} cells are open" in (
-        of_tensors.question(mask, statistics(mask.values), "the run").answer
+        of_tensors.ask_of_point(mask, statistics(mask.values), "the run").answer
     )
 
 

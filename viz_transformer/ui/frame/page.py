@@ -260,7 +260,7 @@ def _show_run(page: Page, begun: _Begun, both: Runs) -> tuple[str, str] | tuple[
     to read."""
     scenes, caption, explained = _list_scenes(page.views), None, (page.how, page.not_to_conclude)
     said: Sequence[str] = () if page.remarks is None else page.remarks(both.main)
-    error: str | None = None
+    error, unprepared = None, None
     with frame.optional_section(page.needs or page.title):
         try:
             own = _draw_controls(page.controls, both, key="choices")
@@ -270,6 +270,7 @@ def _show_run(page: Page, begun: _Begun, both: Runs) -> tuple[str, str] | tuple[
             frame.show_messages(begun.messages, *state.remarks(), error=str(wrong))
             return ()
         prepared, error = _prepare(page, both, own)
+        unprepared = error
         own = {**own, **(prepared or {})}
         chosen = _chosen_of(both.main, own)
         if prepared is not None:
@@ -291,7 +292,7 @@ def _show_run(page: Page, begun: _Begun, both: Runs) -> tuple[str, str] | tuple[
             more, wrong_there = page.messages(both, chosen)
             said, error = (*said, *more), error or wrong_there
     frame.show_messages(begun.messages, *state.remarks(), *said, error=error)
-    if scenes and (prepared is not None or page.problem_in == "place"):
+    if scenes and unprepared is None:
         frame.set_scenes(both, scenes, caption)
     return explained
 
