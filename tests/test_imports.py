@@ -60,7 +60,7 @@ LATE = {
     # the heading is drawn first, then what a page needs, and torch only when a run is asked for
     "ui.frame.opening": 2,
     "ui.frame.frame": 1,
-    "ui.frame.pictures": 2,
+    "ui.frame.pictures": 1,
     "ui.pages.models.model_tabs": 2,
     "ui.pages.models.architecture_view": 1,
     "ui.session.cached": 3,

@@ -46,7 +46,7 @@ def imported_by(code: str) -> str:
 
 def test_the_frame_and_pages_without_a_run_import_nothing_heavy():
     frame = "frame.frame", "frame.controls", "frame.pictures"
-    folders = "models.view", "models.model_tabs", "playground.view", "run.opening_run", "run.what_view"
+    folders = "models.view", "models.model_tabs", "playground.view", "run.opening_run", "run.places"
     modules = [f"viz_transformer.ui.{name}" for name in (*frame, *(f"pages.{name}" for name in folders))]
     assert imported_by(f"import {', '.join(modules)}") == "[]"
 

@@ -310,9 +310,11 @@ class CellLinks(Part):
 
     decoding: bool = True
     """Whether anything is written."""
+    level: str = "run"
+    """The level of the whole run, as `links.link_from_cell` has it."""
 
     def show(self, shown: RunView | None, key: str, own: str) -> None:
-        links.link_from_cell(decoding=self.decoding)
+        links.link_from_cell(decoding=self.decoding, level=self.level)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -460,10 +462,12 @@ def of_run(drawn: Drawn, run: str) -> Drawn:
 
 
 def on_one_scale(a: Drawn, b: Drawn) -> tuple[Drawn, Drawn]:
-    """Two pictures on the scale of the larger numbers; anything else as it is."""
+    """Two pictures on the scale of the larger numbers, anything else as it is; the first may be the page's own map."""
+    if isinstance(b, Map):
+        b = replace(b, follows=False)
     if isinstance(a, Map) and isinstance(b, Map):
         one, other = _scaled_alike(a.picture, b.picture)
-        return replace(a, picture=one), replace(b, picture=other, follows=False)
+        return replace(a, picture=one), replace(b, picture=other)
     if isinstance(a, Picture) and isinstance(b, Picture):
         a, b = _scaled_alike(a, b)
     return a, b

@@ -94,6 +94,8 @@ class View:
     """Whether the page has it; None for always."""
     widths: tuple[int, int] | None = None
     """Begins new columns, which are so wide in proportion; None for those that are there, or as wide as the page's."""
+    gap: Literal["small", "medium"] = "medium"
+    """The gap between what is drawn of A and of B beside each other."""
     is_scene: bool = True
     scene: int = 0
     """Scenes of a larger number come later, whichever of two is above the other on the page."""
@@ -283,7 +285,7 @@ def _show_run(page: Page, begun: _Begun, both: Runs) -> tuple[str, str] | tuple[
             if view.comes_later:
                 frame.paint_first(page.title)
             with place, st.container(key=view.key), frame.optional_section(view.needs or view.title or page.title):
-                _show_view(view, both, own)
+                show_view(view, both, own)
         if page.ask_last is not None:
             questions.show_question(begun.asked, page.ask_last(both, chosen))
         caption = None if page.caption is None else page.caption(both, chosen)
@@ -369,8 +371,8 @@ def _chosen_of(shown: RunView, chosen: Chosen) -> Chosen:
     return {**frame.clamp_to_run(shown), **chosen}
 
 
-def _show_view(view: View, both: Runs, own: Chosen) -> None:
-    """own: what is chosen by the controls of the page."""
+def show_view(view: View, both: Runs, own: Chosen) -> None:
+    """Draw a view of the runs that are shown; own: what is chosen by the controls of the page."""
     if view.title:
         text.section(view.title)
     own = {**own, **_draw_controls(view.controls, both, key=f"{view.key}_choices")}
@@ -432,7 +434,7 @@ def _show_beside(view: View, a: RunView, b: RunView, own: Chosen) -> None:
         except ValueError as error:
             found.append([Text(said=f"{words.cannot_be_shown(shown.name, error)}.", tone="bad")])
     alike = [drawing.on_one_scale(*pair) for pair in zip(*found, strict=False)]
-    for at, (shown, place) in enumerate(zip((a, b), st.columns(2, gap="medium"), strict=True)):
+    for at, (shown, place) in enumerate(zip((a, b), st.columns(2, gap=view.gap), strict=True)):
         drawn = [pair[at] for pair in alike] + found[at][len(alike) :]
         with place:
             for number, each in enumerate(drawn):

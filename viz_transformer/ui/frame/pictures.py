@@ -21,7 +21,6 @@ from viz_transformer.ui.frame.number_columns import number_columns
 from viz_transformer.ui.session import state
 
 if TYPE_CHECKING:
-    from viz_transformer.ui.compat import DeltaGenerator
     from viz_transformer.ui.frame.frame import Runs
 
 ACROSS, SMALL = 4, 330
@@ -51,22 +50,6 @@ def select_picture(both: Runs, options: tuple[str, ...] | None = None) -> Pictur
     return a - b
 
 
-def show_selected_map(both: Runs, *, key: str, grows: bool = False) -> Picture | None:
-    """The map of what is selected as a matrix, which is returned, or why there is none; `grows` as below."""
-    try:
-        picture = select_picture(both)
-    except ValueError as error:
-        show_refusal(both, error)
-        return None
-    matrix_of(picture, key=key, grows=grows, follows=True)
-    return picture
-
-
-def show_refusal(both: Runs, error: ValueError) -> None:
-    """Why what is selected cannot be shown, and where both runs can."""
-    text.paragraph(words.refused(error, difference=both.difference), tone="bad")
-
-
 def asked_about(both: Runs) -> Picture | None:
     """The map that a page's question is about: the selected one, or A's where the two have no difference; None where
     there is none either."""
@@ -74,38 +57,6 @@ def asked_about(both: Runs) -> Picture | None:
         return select_picture(both)
     except ValueError:
         return asked_about(replace(both, looked_at="A")) if both.difference else None
-
-
-def side_by_side(both: Runs) -> tuple[Picture | str, ...]:
-    """The selected map of A and of B on one scale, each with its letter; for one that cannot be shown so the sentence
-    that says why."""
-    from viz_transformer.ui.frame import maps
-
-    chosen = state.selection()
-    found: list[Picture | str] = []
-    for shown in (both.a, both.b):
-        assert shown is not None
-        try:
-            picture = maps.picture(shown, chosen)
-            found.append(picture.with_meta(title=words.of_run(shown.name, picture.meta.title)))
-        except ValueError as error:
-            found.append(f"{words.cannot_be_shown(shown.name, error)}.")
-    drawn = [each for each in found if not isinstance(each, str)]
-    most = max((float(np.nanmax(np.abs(each.values), initial=0)) for each in drawn), default=0.0)
-    return tuple(each if isinstance(each, str) else each.with_meta(most=most or None) for each in found)
-
-
-def maps_beside(both: Runs, places: Sequence[DeltaGenerator], *, key: str, grows: bool = False) -> Picture | None:
-    """The maps of A and of B in two places, of which A's is returned; keys that nobody chose follow A's. `grows` as
-    below."""
-    found = side_by_side(both)
-    for name, place, picture in zip("ab", places, found, strict=True):
-        with place:
-            if isinstance(picture, str):
-                text.paragraph(picture, tone="bad")
-            else:
-                matrix_of(picture, key=key if name == "a" else f"{key}_b", grows=grows, follows=name == "a")
-    return None if isinstance(found[0], str) else found[0]
 
 
 def heads_apart(made: Sequence[Picture], titles: Sequence[str], *, key: str) -> None:

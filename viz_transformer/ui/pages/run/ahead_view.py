@@ -13,8 +13,9 @@ from viz_transformer.ui.frame import frame, pictures, problems, questions, steps
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.frame.judging import judgement
 from viz_transformer.ui.frame.token_strip import answer_text, chip_data
-from viz_transformer.ui.pages.run import passing, what_view, whole_view, words
+from viz_transformer.ui.pages.run import passing, whole_view, words
 from viz_transformer.ui.pages.run.fields import FIELDS
+from viz_transformer.ui.pages.run.places import answer_style
 from viz_transformer.ui.pages.run.question import chosen_question
 from viz_transformer.ui.session import cached, state
 from viz_transformer.ui.session.memory import collect_at_rest
@@ -83,7 +84,7 @@ def _ahead(both: Runs) -> Ahead:
     else:
         lead, written = answer_text(shown.ckpt, shown.run)
         written = written or words.NOTHING
-        paragraphs.append(Paragraph(ANSWER, lead, written, what_view.answer_style(written, lead)))
+        paragraphs.append(Paragraph(ANSWER, lead, written, answer_style(written, lead)))
         views = {"matrix": drawn.pack(follows=True), "scrubber": steps.scrubber_data(shown)}
     return Ahead(
         text=shown.text,

@@ -8,21 +8,25 @@ import pandas as pd
 
 from viz_transformer.figures import labels
 from viz_transformer.figures.filling import Shares, filling_bars
-from viz_transformer.ui.frame import frame, pictures
+from viz_transformer.ui.frame import frame
+from viz_transformer.ui.frame.drawn import Chart, Numbers
 from viz_transformer.ui.pages.run import words
 from viz_transformer.ui.session.runs import RunView
 
 
-def bars(shown: RunView, best: Shares, *, title: str, key: str, table: Callable[[], pd.DataFrame], note: str) -> None:
-    """Draw a bar for each, best first, and one for all others; note: shown below the table."""
-    frame.chart(
-        filling_bars(best, title=title, theme=frame.theme()),
-        key=key,
+def draw_bars(
+    shown: RunView, best: Shares, *, title: str, key: str, table: Callable[[], pd.DataFrame], note: str
+) -> Chart:
+    """A bar for each, best first, and one for all others; note: shown below the table."""
+    numbers = Numbers(
+        frame=table,
+        note=words.bars_note(shown.caption(title), note),
+        name=labels.file_name(shown.summary.name, title),
+    )
+    return Chart(
+        figure=lambda theme: filling_bars(best, title=title, theme=theme),
         alt=title,
-        on_table=pictures.table(
-            table,
-            note=words.bars_note(shown.caption(title), note),
-            name=labels.file_name(shown.summary.name, title),
-            key=key,
-        ),
+        numbers=numbers,
+        key=key,
+        size=frame.ChartSize(),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pandas as pd
 import streamlit as st
 
@@ -12,6 +14,7 @@ from viz_transformer.numerals import percent
 from viz_transformer.running.labels import Label, Labels, holding
 from viz_transformer.sentences import shorten
 from viz_transformer.ui.frame import text
+from viz_transformer.ui.frame.drawn import Drawn, Heading, Table, Text
 from viz_transformer.ui.frame.questions import Question, cite
 from viz_transformer.ui.pages.run import bars_view, words
 from viz_transformer.ui.session import state
@@ -21,7 +24,7 @@ LONGEST, MAX_BARS, BESIDE = 40, 12, 3
 """Characters of the label in large type; bars; labels that are named after the first."""
 
 
-def answer(shown: RunView) -> None:
+def put_answer(shown: RunView) -> None:
     """Draw the label of the text in large type, and the next ones; for a tagger a description, since the strip has its
     labels."""
     spec = shown.trace.spec
@@ -53,14 +56,15 @@ def _format_probability(label: Label) -> str:
     return labels.number(label.logit, 4) if label.probability is None else percent(label.probability)
 
 
-def bars(shown: RunView) -> None:
-    """Draw the probabilities of the labels, for the text or at the chosen position; for a regression its numbers."""
+def draw_labels(shown: RunView) -> Iterator[Drawn]:
+    """The probabilities of the labels, for the text or at the chosen position; for a regression its numbers."""
     found, spec = select_labels(shown), shown.trace.spec
     title, key = words.labels_title(spec.scoring == "number", found.position), "run_labels"
     if spec.scoring == "number":
-        text.section(title)
-        text.definitions([(label.name, labels.number(label.logit, 6)) for label in found.scores[:MAX_BARS]])
-        _say_left_out(len(found.scores) - MAX_BARS)
+        yield Heading(said=title)
+        rows = [(label.name, labels.number(label.logit, 6)) for label in found.scores[:MAX_BARS]]
+        yield Table(head=(), rows=rows, style="vt-definitions vt-mono")
+        yield from _draw_left_out(len(found.scores) - MAX_BARS)
         return
     drawn = found.scores[:MAX_BARS]
     left = found.scores[MAX_BARS:]
@@ -73,14 +77,14 @@ def bars(shown: RunView) -> None:
         what=words.BARS_ARE_LABELS,
     )
     note = words.OVER_LABELS if together else words.BY_ITSELF
-    bars_view.bars(shown, best, title=title, key=key, table=lambda: table(found), note=note)
+    yield bars_view.draw_bars(shown, best, title=title, key=key, table=lambda: table(found), note=note)
     if not together:
-        _say_left_out(len(left))
+        yield from _draw_left_out(len(left))
 
 
-def _say_left_out(count: int) -> None:
+def _draw_left_out(count: int) -> Iterator[Drawn]:
     if count > 0:
-        text.paragraph(words.not_drawn(count))
+        yield Text(said=words.not_drawn(count))
 
 
 def table(found: Labels) -> pd.DataFrame:

@@ -4,6 +4,7 @@ predictions."""
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from viz_transformer.model.kinds import SOURCE
 from viz_transformer.numerals import percent
 from viz_transformer.sentences import shorten
 from viz_transformer.ui.frame import text
+from viz_transformer.ui.frame.drawn import Drawn, Text
 from viz_transformer.ui.frame.questions import Question, cite
 from viz_transformer.ui.pages.run import bars_view, labels_view, words
 from viz_transformer.ui.session import state
@@ -59,11 +61,11 @@ def _parse_choice(name: str) -> Any:
     return lambda new: replace(state.SHARED.now().read_as, **{name: new})
 
 
-def masks(shown: RunView) -> None:
+def put_masks(shown: RunView) -> None:
     """Draw the tokens of the text, each masked or unmasked by a click; of a longer text only the chosen one. For a
     model that gives labels, its answer; for one that gives neither, a sentence."""
     if shown.run.labels:
-        labels_view.answer(shown)
+        labels_view.put_answer(shown)
         return
     if not fills_masks(shown.trace.spec):
         why = shown.trace.spec.missing.get("logits")
@@ -134,11 +136,10 @@ def _list_maskable(shown: RunView) -> list[int]:
     ]
 
 
-def fillings(shown: RunView) -> None:
-    """Draw the output layer's probabilities at the chosen position as bars; nothing for a model without such an
-    output."""
+def draw_fillings(shown: RunView) -> Iterator[Drawn]:
+    """The output layer's probabilities at the chosen position as bars; nothing for a model without such an output."""
     if shown.run.labels:
-        labels_view.bars(shown)
+        yield from labels_view.draw_labels(shown)
         return
     if not fills_masks(shown.trace.spec):
         return
@@ -156,8 +157,10 @@ def fillings(shown: RunView) -> None:
         hidden=hidden,
     )
     title = words.filling_title(found.position, masked)
-    bars_view.bars(shown, best, title=title, key="run_filling", table=lambda: _table(found), note=words.OVER_VOCABULARY)
-    text.paragraph(_sentence(shown, found, masked))
+    yield bars_view.draw_bars(
+        shown, best, title=title, key="run_filling", table=lambda: _table(found), note=words.OVER_VOCABULARY
+    )
+    yield Text(said=_sentence(shown, found, masked))
 
 
 def select_filling(shown: RunView) -> tuple[Filling, bool]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -21,7 +22,8 @@ from viz_transformer.model.layout import PART_NAMES
 from viz_transformer.running.trace import Trace
 from viz_transformer.ui.components.ahead import whole_details
 from viz_transformer.ui.components.pictures import whole as whole_picture
-from viz_transformer.ui.frame import frame, pictures, text
+from viz_transformer.ui.frame import frame
+from viz_transformer.ui.frame.drawn import Component, Drawn, Numbers, Text, Widget
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.run import level_tables, site, words
 from viz_transformer.ui.pages.run.fields import FIELDS, Level
@@ -37,24 +39,20 @@ ANSWER = 400_000
 """The most bytes in a reply when the browser requests other layers and heads."""
 
 
-def show_whole_run(both: Runs) -> bool:
-    """Draw the picture of the shown run, of both where they are compared, with the data of its deeper levels.
-
-    Returns False, after a sentence on what is missing, if none of them has all the data it takes."""
-    shown = (both.a, both.b) if both.compared and both.b is not None else (both.main,)
-    found, any_drawn, along = [], False, together(both)
-    for number, each in enumerate(shown):
+def draw_whole_run(both: Runs) -> Iterator[Drawn]:
+    """The picture of the shown run, of both where they are compared, with the data of its deeper levels; a sentence on
+    what is missing for one that does not have all the data it takes."""
+    found, along = [], together(both)
+    for number, each in enumerate(both.shown):
         try:
             place = _place(each, along)
-            title = each.name if len(shown) > 1 else ""
-            _draw_picture(each, place, along, key=f"run_whole_{number}", title=title)
-            any_drawn = True
+            title = each.name if len(both.shown) > 1 else ""
+            yield _draw_picture(each, place, along, key=f"run_whole_{number}", title=title)
             if place.there:
                 found += _pack_inside(each, place)
         except ValueError as error:
-            text.paragraph(words.not_in_one_picture(str(error)))
-    whole_details(found, answering([each.run.trace for each in shown]))
-    return any_drawn
+            yield Text(said=words.not_in_one_picture(str(error)))
+    yield Widget(put=partial(whole_details, found, answering([each.run.trace for each in both.shown])))
 
 
 @dataclass(frozen=True)
@@ -144,17 +142,16 @@ def _place(shown: RunView, along: Along | None = None) -> _Place:
     return _Place(FIELDS.now().level if there else "run", there, kind.name, layer, head, query, key)
 
 
-def _draw_picture(shown: RunView, place: _Place, along: Along | None, *, key: str, title: str) -> None:
+def _draw_picture(shown: RunView, place: _Place, along: Along | None, *, key: str, title: str) -> Component:
     head = site.head_of(shown.trace.spec, state.selection())
     row = _row(shown, along)
     make, level, what = _table(shown, place, head, row)
-    asked = pictures.table(
-        make,
+    numbers = Numbers(
+        frame=make,
         note=words.picture_note(shown.caption(words.whole_of(level), rows=True), what),
         name=labels.file_name(shown.summary.name, words.IN_WHOLE, level, _position(place, row)),
-        key=key,
     )
-    whole_picture(pack_whole_run(shown, head, title, along), key=key, on_table=asked)
+    return Component(draw=whole_picture, data=pack_whole_run(shown, head, title, along), key=key, numbers=numbers)
 
 
 @memoize(8)

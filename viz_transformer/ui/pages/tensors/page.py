@@ -132,8 +132,8 @@ def draw_panel(both: Runs, chosen: Chosen) -> Iterator[Drawn]:
     except ValueError as error:
         yield Text(said=str(error), tone="bad")
         return
-    yield Group(key="tensors_picture", drawn=picture)
-    yield Group(key="tensors_facts", drawn=facts)
+    yield Group(key="tensors_picture", parts=picture)
+    yield Group(key="tensors_facts", parts=facts)
 
 
 def _draw_picture(a: Slice, b: Slice | str | None, chart: str) -> Iterator[Drawn]:
