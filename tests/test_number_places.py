@@ -18,7 +18,7 @@ from viz_transformer.running.strategies import Sampling
 from viz_transformer.ui.frame import number_columns
 from viz_transformer.ui.pages.models import card_rows
 from viz_transformer.ui.pages.models import view as model_view
-from viz_transformer.ui.pages.positions.tables import short
+from viz_transformer.ui.pages.positions.choices import short
 
 LOSS = {"loss": 3.44e-6, "perplexity": 1.00000344, "split": "test"}
 

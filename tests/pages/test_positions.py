@@ -13,8 +13,7 @@ from viz_transformer.analysis.positions.table import derivation, movement, own_t
 from viz_transformer.checkpoint import load
 from viz_transformer.text import Characters, Codec, Vocabulary
 from viz_transformer.ui.frame import pictures
-from viz_transformer.ui.pages.positions import orders_view, position_topics
-from viz_transformer.ui.pages.positions import tables as page_tables
+from viz_transformer.ui.pages.positions import choices, orders_view, position_topics
 from viz_transformer.ui.pages.positions import words as page_words
 
 opened = opener("positions")
@@ -457,7 +456,9 @@ def test_what_a_model_writes_and_what_is_typed_stands_as_text(app, tmp_path, mod
 
 def test_the_tables_can_be_saved(app, bundled, monkeypatch):
     made = {}
-    monkeypatch.setattr(pictures, "table", lambda numbers, *, note, name, key: made.update({key: (numbers(), name)}))
+    monkeypatch.setattr(
+        pictures, "table", lambda numbers, *, note, name, key, csv=None: made.update({key: (numbers(), name)})
+    )
     opened(app)
     own = own_table(load(bundled / "numbers").model, "encoder")
     frame, name = made["pos_heatmap"]
@@ -513,7 +514,7 @@ def test_on_a_projector_the_type_is_larger(app):
     opened(app)
     before = figures(app)[0]["layout"]["template"]["layout"]["font"]["size"]
     opened(app, projector="on")
-    assert figures(app)[0]["layout"]["template"]["layout"]["font"]["size"] == page_tables.PROJECTED * before
+    assert figures(app)[0]["layout"]["template"]["layout"]["font"]["size"] == choices.PROJECTED * before
     assert ".st-key-pos_below" in markup(app)
 
 
@@ -536,7 +537,7 @@ def test_positions_around_the_selected_one_are_listed():
     [(0.0, "0"), (1.0, "1"), (464.1588, "464.159"), (215443.469, "215,443"), (1e-5, "1.0\u00a0·\u00a010⁻⁵")],
 )
 def test_numbers_are_said_without_powers_of_ten_where_that_is_short(value, said):
-    assert page_tables.short(value) == said
+    assert choices.short(value) == said
 
 
 def test_one_of_something_is_said_as_one():

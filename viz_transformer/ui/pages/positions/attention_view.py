@@ -6,7 +6,6 @@ import html
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from viz_transformer.analysis.attention.axes import Axis, Texts
 from viz_transformer.analysis.attention.picture import Meta, Picture
 from viz_transformer.analysis.positions.in_attention import (
     BiasRule,
-    Float32,
     Rotated,
     Turning,
     bias_rule,
@@ -31,39 +29,20 @@ from viz_transformer.analysis.run.remarks import reach
 from viz_transformer.figures import labels
 from viz_transformer.figures.distances import rotated_products, wavelength_curves
 from viz_transformer.model.hooked_model import Unavailable
-from viz_transformer.model.kinds import KINDS, SIDE_OF, StackName
+from viz_transformer.model.kinds import KINDS, SIDE_OF
 from viz_transformer.numerals import scientific, significant
 from viz_transformer.ui.components.pictures import matrix
-from viz_transformer.ui.frame import controls, frame, text
+from viz_transformer.ui.frame import frame, text
 from viz_transformer.ui.frame.drawn import Chart, Component, Drawn, Heading, Numbers, Table, Text
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.frame.page import Chosen, Column, View
 from viz_transformer.ui.pages.positions import orders_view, words
-from viz_transformer.ui.pages.positions.tables import HIGHEST, SIZE, STACK, height, short
-from viz_transformer.ui.session import state
+from viz_transformer.ui.pages.positions.choices import HIGHEST, SIZE, STACK, ChosenCell, height, read_cell, short
 from viz_transformer.ui.session.memoize import memoize
 from viz_transformer.ui.session.runs import RunView
 
 ROUNDING = 1e-5
 """The error of a product, as a share of the largest: float32 adds in another order."""
-
-
-@dataclass(frozen=True, eq=False)
-class ChosenCell:
-    """What is shown: one head of a self-attention, with a query and a key."""
-
-    shown: RunView
-    stack: StackName
-    site: str
-    head: int
-    query: int
-    key: int
-
-    @property
-    def words(self) -> str:
-        """What a projector's caption says of it."""
-        layer = self.site.split(".")[1]
-        return words.attention_scene(KINDS[self.stack].words, layer, self.head, self.query, self.key)
 
 
 def acts_in_attention(shown: RunView) -> bool:
@@ -117,48 +96,6 @@ def _bias_rule(shown: RunView, site: str, head: int) -> BiasRule:
     return bias_rule(shown.trace, site, head)
 
 
-# ---- what can be chosen
-
-
-def _position(stack: StackName, which: int) -> controls.Control[int]:
-    """The selected query (0) or key (1)."""
-    field, side = KINDS[stack].fields[which], SIDE_OF[stack]
-    return controls.Control(
-        field=field,
-        label=(words.QUERY, words.KEY)[which],
-        options=lambda shown: range(len(side.of(shown.trace.src, shown.trace.tgt))),
-        unset=0,
-        box=True,
-        width=190,
-        key=f"pos_{field}_in_attention",
-    )
-
-
-def _layer_and_head(shown: RunView, stack: StackName) -> tuple[int, int]:
-    spec, chosen = shown.trace.spec, state.SHARED.now()
-    layer, heads = min(chosen.layer, SIDE_OF[stack].layers(spec) - 1), chosen.heads
-    return layer, 0 if isinstance(heads, str) else min(heads[0], spec.attentions[f"{stack}.{layer}.self"].query - 1)
-
-
-def draw_choices(shown: RunView, stack: StackName) -> None:
-    """Layer and head, query and key."""
-    spec, (layer, head) = shown.trace.spec, _layer_and_head(shown, stack)
-    layers = SIDE_OF[stack].layers(spec)
-    if layer != state.SHARED.now().layer:
-        state.remark(words.fewer_layers(stack, layers, layer))
-    count = spec.attentions[f"{stack}.{layer}.self"].query
-    controls.layer_and_head(layers, count, page="pos", shown=(layer, head))
-    for which in (0, 1):
-        _position(stack, which).draw(shown)
-
-
-def _chosen_cell(shown: RunView) -> ChosenCell:
-    stack = STACK.value(shown)
-    layer, head = _layer_and_head(shown, stack)
-    query, key = (_position(stack, which).value(shown) for which in (0, 1))
-    return ChosenCell(shown, stack, f"{stack}.{layer}.self", head, query, key)
-
-
 # ---- how to read it
 
 
@@ -167,7 +104,10 @@ def _acts(shown: RunView) -> str:
     for nothing; "" where positions do not act in self-attention."""
     if recorded := _recorded(shown):
         return "rule" if recorded == "bias" else recorded
-    return (shown.trace.config.encoding.picture or "none") if acts_in_attention(shown) else ""
+    if not acts_in_attention(shown):
+        return ""
+    picture = shown.trace.config.encoding.picture
+    return picture if picture in DRAWN else "none"
 
 
 def explain(shown: RunView) -> str:
@@ -184,7 +124,8 @@ def explain(shown: RunView) -> str:
 
 def say_caption(shown: RunView) -> str:
     """What a projector's caption says of the chosen cell."""
-    return _chosen_cell(shown).words
+    at = read_cell(shown)
+    return words.attention_scene(KINDS[at.stack].words, at.site.split(".")[1], at.head, at.query, at.key)
 
 
 # ---- a rotation
@@ -195,7 +136,7 @@ def _is_turned(shown: RunView) -> bool:
     if _acts(shown) != "rotation":
         return False
     with suppress(Unavailable):
-        return bool(_turning(shown, _chosen_cell(shown).site))
+        return bool(_turning(shown, read_cell(shown).site))
     return False
 
 
@@ -207,7 +148,7 @@ def draw_products(at: ChosenCell) -> Chart:
     """The product of the query and the key, as if they were at other distances."""
     found = _rotation_of(at)
     numbers = Numbers(
-        frame=lambda: _products_frame(found),
+        frame=lambda: pd.DataFrame({words.PRODUCT: found.product}, pd.Index(found.distance, name=words.DISTANCE)),
         note=words.rotated_note(at.shown.caption(words.by_distance(at.site, at.head, at.query, at.key))),
         name=labels.file_name(at.shown.summary.name, at.site, "rotated products"),
     )
@@ -287,10 +228,6 @@ def _tone(error: float, largest: float, step: float = 0.0) -> text.Tone:
     return "ok" if error <= (ROUNDING + step) * max(1.0, float(largest)) else "bad"
 
 
-def _products_frame(found: Rotated) -> pd.DataFrame:
-    return pd.DataFrame({words.PRODUCT: found.product}, index=pd.Index(found.distance, name=words.DISTANCE))
-
-
 def tabulate_turning(found: Rotated) -> Table:
     """A row for each pair of dimensions: frequency, both angles, both pairs before and as recorded after it."""
     i, j = found.positions
@@ -338,7 +275,7 @@ def draw_bias(at: ChosenCell) -> Component:
     )
     picture = Picture(bias, axes, np.ones(bias.shape, dtype=bool), meta)
     numbers = Numbers(
-        frame=lambda: _bias_frame(bias),
+        frame=lambda: pd.DataFrame(bias, pd.RangeIndex(len(bias), name=words.QUERY_ROW), range(len(bias))),
         note=words.bias_note(shown.caption(words.bias_of(site, head))),
         name=labels.file_name(shown.summary.name, site, "bias"),
     )
@@ -388,22 +325,20 @@ def draw_slope(at: ChosenCell) -> Text:
     return Text(said=words.slope_of(at.head, slope, at.stack, _gap(found.error)), tone=_tone(found.error, 1.0))
 
 
-def bias_in_words(found: BiasRule, head: int) -> str:
+def describe_bias(at: ChosenCell) -> Text:
     """What the biases of this head follow, over all pairs of positions of this run that may attend."""
+    found, head = _bias_rule(at.shown, at.site, at.head), at.head
     if found.follows == "nothing":
-        return words.follows_nothing(head)
+        return Text(said=words.follows_nothing(head))
     if found.follows == "distance":
         shared = sum(each.last > each.first for each in found.steps)
-        return words.follows_distance(head, len(found.steps), int(found.at[0]), int(found.at[-1]), shared)
-    return words.follows_key(head, None if found.slope is None else significant(found.slope, 6))
+        ends = int(found.at[0]), int(found.at[-1])
+        return Text(said=words.follows_distance(head, len(found.steps), *ends, shared))
+    return Text(said=words.follows_key(head, None if found.slope is None else significant(found.slope, 6)))
 
 
 def _span(first: int, last: int) -> str:
     return f"{first}" if first == last else words.span(f"{first}", f"{last}")
-
-
-def _bias_frame(bias: Float32) -> pd.DataFrame:
-    return pd.DataFrame(bias, index=pd.RangeIndex(len(bias), name=words.QUERY_ROW), columns=range(len(bias)))
 
 
 # ---- as views
@@ -413,11 +348,7 @@ DRAWN: Mapping[str, tuple[Draw, Draw | None, Draw | None]] = {
     "rotation": (draw_products, draw_wavelengths, draw_turned),
     "slopes": (draw_bias, draw_slopes, draw_slope),
     "bias": (draw_bias, None, None),
-    "rule": (
-        draw_bias,
-        draw_rule,
-        lambda at: Text(said=bias_in_words(_bias_rule(at.shown, at.site, at.head), at.head)),
-    ),
+    "rule": (draw_bias, draw_rule, describe_bias),
     "none": (lambda at: Text(said=words.NO_PICTURE), None, None),
 }
 """The picture, what is beside it, and what is below it, by what is drawn of a model."""
@@ -426,37 +357,35 @@ DRAWN: Mapping[str, tuple[Draw, Draw | None, Draw | None]] = {
 def _view(key: str, part: int, **more: Any) -> View:
     """One of the three parts."""
 
-    def is_there(both: Runs, chosen: Chosen) -> bool:
-        acts = _acts(both.main)
-        return acts != "" and DRAWN[acts][part] is not None and (acts != "rotation" or _is_turned(both.main))
-
     def draw(both: Runs, chosen: Chosen) -> Drawn | Iterable[Drawn]:
-        found = DRAWN[_acts(both.main)][part]
-        assert found is not None
-        return found(_chosen_cell(both.main))
+        made = DRAWN[_acts(both.main)][part]
+        return () if made is None else made(read_cell(both.main))
+
+    def is_there(both: Runs, chosen: Chosen) -> bool:
+        return bool(acts := _acts(both.main)) and (acts != "rotation" or _is_turned(both.main))
 
     return View(key=key, draw_runs=draw, is_there=is_there, **more)
 
 
-def _place_picture(both: Runs) -> Column:
+def _place(both: Runs) -> Column:
     return "left" if DRAWN[_acts(both.main)][1] is not None else ""
 
 
 VIEWS = (
     View(
         key="pos_untold",
-        draw_runs=lambda both, chosen: draw_products(_chosen_cell(both.main)),  # raises Unavailable
+        draw_runs=lambda both, chosen: draw_products(read_cell(both.main)),  # raises Unavailable
         is_there=lambda both, chosen: _acts(both.main) == "rotation" and not _is_turned(both.main),
         needs=words.TURNS,
         is_scene=False,
     ),
-    _view("pos_picture", 0, column=_place_picture),
-    _view("pos_curves", 1, column="right"),
+    _view("pos_picture", 0, column=_place),
+    _view("pos_curves", 1, column=lambda both: "right" if _place(both) else ""),
     _view("pos_below", 2),
     View(
         key="pos_reach",
         draw_runs=lambda both, chosen: [
-            Text(said=sentence) for sentence in reach(both.main.trace, _chosen_cell(both.main).site)
+            Text(said=sentence) for sentence in reach(both.main.trace, read_cell(both.main).site)
         ],
         is_there=lambda both, chosen: bool(_recorded(both.main)),
         is_scene=False,

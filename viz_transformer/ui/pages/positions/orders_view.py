@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 import streamlit as st
@@ -51,39 +50,30 @@ OFF: controls.Control[str] = controls.Control(
 )
 
 
-@dataclass(frozen=True)
-class Orders:
-    """A text, the same tokens in another order or None where there is none, and of which stacks positions go."""
-
-    a: str
-    reversed: str | None
-    given: str | None
-    removed: tuple[StackName, ...]
-
-    @property
-    def b(self) -> str | None:
-        """The second text: the one that was typed, else the first one reversed."""
-        return self.reversed if self.given is None else self.given
-
-
-def _read_orders(shown: RunView) -> Orders:
+def _reversed(shown: RunView) -> str | None:
+    """The text in another order; None where there is none."""
     config = shown.trace.config
     codec = shown.ckpt.own_codec("source" if config.has_encoder else "target")
-    other = reverse_words(shown.text, codec, keep_last=not config.has_encoder)
-    return Orders(shown.text, other, FIELDS.now().pos_order, _list_removable(shown).get(OFF.value(shown), ()))
+    return reverse_words(shown.text, codec, keep_last=not config.has_encoder)
+
+
+def _second(shown: RunView) -> str | None:
+    """The second text: the one that was typed, else the first one in another order."""
+    given = FIELDS.now().pos_order
+    return _reversed(shown) if given is None else given
 
 
 def draw_orders(shown: RunView) -> Iterator[Drawn]:
     """Both texts, whose positions are left out, both answers each time, and the largest change of a logit."""
-    orders = _read_orders(shown)
-    yield Widget(put=partial(_draw_texts, shown, orders))
-    if orders.b is None:
+    other = _reversed(shown)
+    yield Widget(put=partial(_draw_texts, shown, other))
+    if (b := _second(shown)) is None:
         yield Text(said=words.one_order(_quoted(shown.text)))
     else:
-        yield Awaited(said=words.READING, make=partial(_draw_answers, shown, orders.b, orders.removed))
+        yield Awaited(said=words.READING, make=partial(_draw_answers, shown, b))
 
 
-def _draw_texts(shown: RunView, orders: Orders) -> None:
+def _draw_texts(shown: RunView, other: str | None) -> None:
     """The boxes of both texts, and below them whose positions are left out."""
     with st.container(key="pos_texts"):
         left, right = st.columns(2, gap="medium")
@@ -92,21 +82,21 @@ def _draw_texts(shown: RunView, orders: Orders) -> None:
         bound = state.widget_args(
             "pos_order",
             key="pos_b",
-            value=orders.b or "",
-            taken=lambda new: None if new == orders.reversed else new,
+            value=_second(shown) or "",
+            taken=lambda new: None if new == other else new,
         )
         with right:
             controls.text_box(words.ORDER_B, **bound)
         with st.container(horizontal=True, vertical_alignment="bottom"):
             if _list_removable(shown):
                 OFF.draw(shown)
-            if orders.given is not None:
+            if FIELDS.now().pos_order is not None:
                 st.button(words.REVERSE, key="pos_again", on_click=_turn_round)
 
 
-def _draw_answers(shown: RunView, b: str, removed: tuple[StackName, ...]) -> Iterator[Drawn]:
+def _draw_answers(shown: RunView, b: str) -> Iterator[Drawn]:
     try:
-        found = _find_answers(shown, b, removed)
+        found = _find_answers(shown, b)
     except ValueError as error:
         yield Text(said=str(error), tone="bad")
         return
@@ -117,11 +107,10 @@ def _draw_answers(shown: RunView, b: str, removed: tuple[StackName, ...]) -> Ite
 
 def ask_orders(shown: RunView) -> Question | None:
     """Whether the model notices a change of order; None where there is no other order that it reads."""
-    orders = _read_orders(shown)
-    if orders.b is None:
+    if (b := _second(shown)) is None:
         return None
     try:
-        found = _find_answers(shown, orders.b, orders.removed)
+        found = _find_answers(shown, b)
     except ValueError:
         return None
     on, off = found.with_positions, found.without
@@ -130,7 +119,8 @@ def ask_orders(shown: RunView) -> Question | None:
     return Question(words.ASKS_ORDERS, answer)
 
 
-def _find_answers(shown: RunView, b: str, removed: tuple[StackName, ...]) -> TwoOrders:
+def _find_answers(shown: RunView, b: str) -> TwoOrders:
+    removed = _list_removable(shown).get(OFF.value(shown), ())
     return _two_orders(shown.ckpt.weights_sha256, shown.ckpt.name, shown.text, b, removed, shown.ckpt)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -29,8 +29,7 @@ from viz_transformer.ui.frame.page import Chosen, Column, Page, SharedChoice, Vi
 from viz_transformer.ui.frame.questions import Question, cite
 from viz_transformer.ui.pages.positions import attention_view, position_topics, words
 from viz_transformer.ui.pages.positions.attention_view import acts_in_attention
-from viz_transformer.ui.pages.positions.fields import FIELDS, MAX_COLUMNS
-from viz_transformer.ui.pages.positions.tables import (
+from viz_transformer.ui.pages.positions.choices import (
     HIGHEST,
     LENGTH,
     POSITION,
@@ -40,10 +39,12 @@ from viz_transformer.ui.pages.positions.tables import (
     WIDTH,
     PositionTable,
     describe_table,
+    draw_cell_choices,
     height,
     read_table,
     table_of_b,
 )
+from viz_transformer.ui.pages.positions.fields import FIELDS, MAX_COLUMNS
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.memoize import memoize_figure
 
@@ -63,7 +64,7 @@ def _draw_tools(both: Runs) -> None:
     with st.container(horizontal=True, key="pos_tools", vertical_alignment="center"):
         stack = STACK.draw(both.main)
         if in_attention:
-            attention_view.draw_choices(both.main, stack)
+            draw_cell_choices(both.main, stack)
             return
         TABLE.draw(both.main)
         with st.popover(words.SIZE, key="pos_size"):
@@ -175,29 +176,34 @@ def draw_curves(both: Runs, chosen: Chosen) -> Iterator[Drawn]:
     )
 
 
-def draw_topic(both: Runs, chosen: Chosen) -> Iterable[Drawn]:
+def draw_topic(both: Runs, chosen: Chosen) -> Iterator[Drawn]:
     """The chosen topic."""
-    return position_topics.draw(read_table(both.main), chosen["pos_topic"])
+    draw, _ = position_topics.TOPICS[chosen["pos_topic"]]
+    yield from draw(read_table(both.main))
+    yield Widget(put=position_topics.bring_topics_into_view)
 
 
 # ---- the question, and how to read it
 
 
+def _has_question_of_topic(both: Runs, chosen: Chosen) -> bool:
+    return chosen["pos_topic"] != "steps" and not acts_in_attention(both.main)
+
+
 def ask(both: Runs, chosen: Chosen) -> Question | None:
     """What tells the position of the chosen token, where that is the page's question from the start."""
-    if chosen["pos_topic"] == "steps" or acts_in_attention(both.main):
-        return _ask_of_position(both)
-    return None
+    return None if _has_question_of_topic(both, chosen) else _ask_of_position(both)
 
 
 def ask_last(both: Runs, chosen: Chosen) -> Question | None:
     """The question of the topic, or of the position where it has none."""
-    if chosen["pos_topic"] == "steps" or acts_in_attention(both.main):
+    if not _has_question_of_topic(both, chosen):
         return None
-    found = None
+    _, ask_of_topic = position_topics.TOPICS[chosen["pos_topic"]]
     with suppress(Unavailable):  # which the topic has said
-        found = position_topics.ask(read_table(both.main), chosen["pos_topic"])
-    return found or _ask_of_position(both)
+        if (found := ask_of_topic(read_table(both.main))) is not None:
+            return found
+    return _ask_of_position(both)
 
 
 def _ask_of_position(both: Runs) -> Question | None:

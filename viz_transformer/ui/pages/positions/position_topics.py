@@ -50,10 +50,12 @@ from viz_transformer.ui.frame.drawn import (
     Widget,
 )
 from viz_transformer.ui.frame.questions import Question
-from viz_transformer.ui.pages.positions import orders_view, words
+from viz_transformer.ui.pages.positions import words
+from viz_transformer.ui.pages.positions.choices import SIZE, PositionTable, height, numbers_frame, read_table, short
 from viz_transformer.ui.pages.positions.fields import FIELDS
-from viz_transformer.ui.pages.positions.tables import SIZE, PositionTable, height, numbers_frame, short
+from viz_transformer.ui.pages.positions.orders_view import ask_orders, draw_orders
 from viz_transformer.ui.session.memoize import memoize
+from viz_transformer.ui.session.runs import RunView
 
 SWITCHED = "positions_topic_switched"  # how often; only in the session
 BESIDE = 420  # pixels of two tables beside each other
@@ -72,33 +74,10 @@ def _switched(chosen: str) -> str:
     return chosen
 
 
-def _bring_into_view() -> None:
+def bring_topics_into_view() -> None:
+    """Scrolls to the topics after another one was chosen."""
     if SWITCHED in st.session_state:
         bring_into_view("pos_topics", st.session_state[SWITCHED])
-
-
-def draw(table: PositionTable, topic: str) -> Iterator[Drawn]:
-    """What is below the table: one of `words.TOPICS`."""
-    drawn: Mapping[str, Callable[[PositionTable], Iterable[Drawn]]] = {
-        "steps": draw_steps,
-        "distance": draw_distance,
-        "shift": draw_shift,
-        "waves": draw_waves,
-        "orders": lambda table: orders_view.draw_orders(table.shown),
-    }
-    yield from drawn[topic](table)
-    yield Widget(put=_bring_into_view)
-
-
-def ask(table: PositionTable, topic: str) -> Question | None:
-    """The question of a topic; None where it has none."""
-    asked: Mapping[str, Callable[[PositionTable], Question | None]] = {
-        "distance": ask_distance,
-        "shift": ask_shift,
-        "waves": ask_waves,
-        "orders": lambda table: orders_view.ask_orders(table.shown),
-    }
-    return asked[topic](table)
 
 
 # ---- five steps
@@ -253,15 +232,19 @@ def _list_shifts(table: PositionTable) -> range:
     return range(1, len(table.values) - table.marks.position)
 
 
-def _shift(table: PositionTable) -> controls.Control[int]:
-    return controls.Control(
-        field="pos_shift", label=words.SHIFT, options=lambda shown: _list_shifts(table), unset=1, box=True, width=130
-    )
+SHIFT: controls.Control[int] = controls.Control(
+    field="pos_shift",
+    label=words.SHIFT,
+    options=lambda shown: _list_shifts(read_table(shown)),
+    unset=1,
+    box=True,
+    width=130,
+)
 
 
-def _draw_shift(table: PositionTable) -> None:
+def _draw_shift(shown: RunView) -> None:
     with st.container(key="pos_shift_tools"):
-        _shift(table).draw(table.shown)
+        SHIFT.draw(shown)
 
 
 def draw_shift(table: PositionTable) -> Iterator[Drawn]:
@@ -273,8 +256,8 @@ def draw_shift(table: PositionTable) -> Iterator[Drawn]:
     if not _list_shifts(table):
         yield Text(said=words.last_position(position))
         return
-    yield Widget(put=partial(_draw_shift, table))
-    by = _shift(table).value(table.shown)
+    yield Widget(put=partial(_draw_shift, table.shown))
+    by = SHIFT.value(table.shown)
     found = rotation(table.values, table.derived.frequency, by)
     pairs = [*dict.fromkeys(column // 2 for column in table.picked)]
     yield Chart(
@@ -302,7 +285,7 @@ def ask_shift(table: PositionTable) -> Question | None:
         return Question(words.asks_shift(FIELDS.now().pos_shift), words.NO_ROTATION)
     if not _list_shifts(table):
         return None
-    by = _shift(table).value(table.shown)
+    by = SHIFT.value(table.shown)
     found = rotation(table.values, table.derived.frequency, by)
     return Question(words.asks_shift(by), words.is_rotation(scientific(found.error)))
 
@@ -403,3 +386,13 @@ def ask_waves(table: PositionTable) -> Question:
     found, turns = movement(both[name]), wavelengths(width, doubled=name == "doubled")
     first, last = (numerals.number(turns[at], 0 if turns[at] >= 100 else 2, ",") for at in (0, -1))
     return Question(words.ASKS_WAVES, words.turns(first, last, found.below_one_turn, found.columns, length))
+
+
+TOPICS: Mapping[str, tuple[Callable[[PositionTable], Iterable[Drawn]], Callable[[PositionTable], Question | None]]] = {
+    "steps": (draw_steps, lambda table: None),
+    "distance": (draw_distance, ask_distance),
+    "shift": (draw_shift, ask_shift),
+    "waves": (draw_waves, ask_waves),
+    "orders": (lambda table: draw_orders(table.shown), lambda table: ask_orders(table.shown)),
+}
+"""What is drawn of each of `words.TOPICS`, and its question: None where it is the page's own."""

@@ -1,4 +1,4 @@
-"""Which table of positions is shown: what can be chosen of it, and what it has to do with the model."""
+"""What is chosen: a table of positions, and what it has to do with the model; or a cell of a self-attention."""
 
 from __future__ import annotations
 
@@ -28,13 +28,14 @@ from viz_transformer.analysis.positions.table import (
 from viz_transformer.figures import labels
 from viz_transformer.figures.positions import Marks
 from viz_transformer.model.hooked_model import Unavailable
-from viz_transformer.model.kinds import SIDE_OF, StackName, stacks_of
+from viz_transformer.model.kinds import KINDS, SIDE_OF, StackName, stacks_of
 from viz_transformer.numerals import significant
-from viz_transformer.ui.frame import frame, projector
+from viz_transformer.ui.frame import controls, frame, projector
 from viz_transformer.ui.frame.controls import Control
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.positions import words
 from viz_transformer.ui.pages.positions.fields import FIELDS
+from viz_transformer.ui.session import state
 from viz_transformer.ui.session.memoize import memoize
 from viz_transformer.ui.session.runs import RunView
 
@@ -277,6 +278,64 @@ def table_of_b(both: Runs, table: PositionTable) -> PositionTable | str | None:
     if own.shape[1] != table.own.shape[1] or not np.array_equal(own[:alike], table.own[:alike]):
         return found
     return words.same_table(alike, own.shape[1], table.marks.read - 1, read - 1)
+
+
+# ---- a cell of a self-attention
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenCell:
+    """What is shown: one head of a self-attention, with a query and a key."""
+
+    shown: RunView
+    stack: StackName
+    site: str
+    head: int
+    query: int
+    key: int
+
+
+def _cell_control(stack: StackName, which: int) -> Control[int]:
+    """The selected query (0) or key (1)."""
+    field, side = KINDS[stack].fields[which], SIDE_OF[stack]
+    return Control(
+        field=field,
+        label=(words.QUERY, words.KEY)[which],
+        options=lambda shown: range(len(side.of(shown.trace.src, shown.trace.tgt))),
+        unset=0,
+        box=True,
+        width=190,
+        key=f"pos_{field}_in_attention",
+    )
+
+
+def _find_head(shown: RunView, stack: StackName) -> tuple[int, int]:
+    spec, chosen = shown.trace.spec, state.SHARED.now()
+    layer, heads = min(chosen.layer, SIDE_OF[stack].layers(spec) - 1), chosen.heads
+    return layer, 0 if isinstance(heads, str) else min(heads[0], spec.attentions[f"{stack}.{layer}.self"].query - 1)
+
+
+def draw_cell_choices(shown: RunView, stack: StackName) -> None:
+    """Layer and head, query and key."""
+    spec, (layer, head) = shown.trace.spec, _find_head(shown, stack)
+    layers = SIDE_OF[stack].layers(spec)
+    if layer != state.SHARED.now().layer:
+        state.remark(words.fewer_layers(stack, layers, layer))
+    count = spec.attentions[f"{stack}.{layer}.self"].query
+    controls.layer_and_head(layers, count, page="pos", shown=(layer, head))
+    for which in (0, 1):
+        _cell_control(stack, which).draw(shown)
+
+
+def read_cell(shown: RunView) -> ChosenCell:
+    """The cell that the controls ask for."""
+    stack = STACK.value(shown)
+    layer, head = _find_head(shown, stack)
+    query, key = (_cell_control(stack, which).value(shown) for which in (0, 1))
+    return ChosenCell(shown, stack, f"{stack}.{layer}.self", head, query, key)
+
+
+# ---- how it is drawn
 
 
 def height(usual: int) -> int:
