@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from io import BytesIO
 from itertools import cycle
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from browser.driving import viewed
@@ -108,8 +108,14 @@ def read(pdf: PdfReader) -> tuple[list[str], list[tuple[int, float, float, float
     return texts, found
 
 
+TOGETHER = {
+    ("Masks", "A4 landscape"): ("How it was found", ("swapped", "each swapped for", "passes", "largest logit")),
+    ("Playground", "A4 portrait"): ("Values", ("v0", "v1", "v2", "v3")),
+}
+"""Small tables, which are on one sheet with what they are called: of a page and a paper the heading and the rows."""
+DEALT = {**dict(zip(PAGES, cycle(PAPERS), strict=False)), **dict(TOGETHER.keys())}
 PRINTED = [
-    *(pytest.param(title, [paper], id=title) for title, paper in zip(PAGES, cycle(PAPERS), strict=False)),
+    *(pytest.param(title, [paper], id=title) for title, paper in DEALT.items()),
     *(pytest.param(title, [*PAPERS], id=f"{title}-any", marks=pytest.mark.slow) for title in PAGES),
 ]
 """Each page on one paper, which are dealt over the pages; each on all before a release."""
@@ -125,6 +131,7 @@ def test_a_page_is_printed_whole_without_its_controls_on_any_paper(
         screen, before = page.evaluate(_SCREEN), page.evaluate(_STATE)
         caption = page.locator("span.sheet").evaluate("(root) => root.given.caption")
         address = page.url
+        rows_on_screen = _rows(page) if title == "Input" else 0
         assert screen["title"] == title and screen["question"] and caption
         for name in papers:
             pdf = printed(page, **PAPERS[name])
@@ -140,6 +147,14 @@ def test_a_page_is_printed_whole_without_its_controls_on_any_paper(
             labels = {squeezed(each) for each in screen["labels"]}
             alone = {each for each in labels if len(each) > 5 and each not in said}
             assert {each for each in alone if each in whole} == set(), name
+            if (title, name) in TOGETHER:
+                heading, rows = TOGETHER[title, name]
+                (sheet,) = [text for text in texts if squeezed(heading) in text]
+                assert [row for row in rows if squeezed(row) not in sheet] == []
+            if title == "Decoding":  # nothing on paper says where to point
+                hint = page.locator(".scrubber .hint")
+                expect(hint.filter(visible=True)).to_have_count(1)
+                assert squeezed(hint.first.text_content() or "") not in whole
             for number, x0, y0, x1, y1 in images:
                 box = pdf.pages[number].mediabox
                 inside = MARGIN - 2 <= x0 <= x1 <= box.width - MARGIN + 2 and MARGIN <= y0 <= y1 <= box.height - MARGIN
@@ -156,7 +171,53 @@ def test_a_page_is_printed_whole_without_its_controls_on_any_paper(
             assert picture["place"] == PORTRAIT["width"] and picture["left"] == 0, picture
             assert picture["height"] < 800, picture
             assert all(abs(each - 3) < 0.05 for each in picture["dots"]), picture
+        if title == "Models":
+            cards_have_air_and_no_label_without_its_controls(page)
+        if title == "Input":
+            a_long_table_says_how_many_rows_are_left_out(page, rows_on_screen)
         page.emulate_media(media="null")
+        if title == "Input":
+            a_table_that_was_only_just_drawn_is_light_and_as_wide_as_the_sheet(page, "light")
+
+
+def cards_have_air_and_no_label_without_its_controls(page: Page) -> None:
+    expect(page.locator(".st-key-model_add")).to_be_hidden()
+    inside = page.locator(".st-key-cards [class*=st-key-card_]").evaluate_all(
+        """(cards) => cards.map((card) => {
+          const [box, words] = [card, card.querySelector(".vt-card-name")].map((of) => of.getBoundingClientRect())
+          return words.left - box.left >= 8 && words.top - box.top >= 4
+        })"""
+    )
+    assert inside == [True] * 11
+
+
+def _rows(page: Page) -> int:
+    """How many rows the first table has, whose heading is one more."""
+    return int(page.locator(".stDataFrame canvas table").first.get_attribute("aria-rowcount") or 0) - 1
+
+
+def a_long_table_says_how_many_rows_are_left_out(page: Page, count: int) -> None:
+    expect(page.locator(".vt-sheet-table").first).to_be_visible()
+    shown = page.locator(".vt-sheet-table").first.locator("tr").count() - 1
+    assert 0 < shown < count
+    expect(page.locator(".vt-sheet-note").first).to_have_text(wording("rows_on_paper", shown, count))
+
+
+def a_table_that_was_only_just_drawn_is_light_and_as_wide_as_the_sheet(
+    page: Page, scheme: Literal["dark", "light"]
+) -> None:
+    turned = "(canvas) => getComputedStyle(canvas).filter"
+    page.set_viewport_size(PORTRAIT)
+    expect(page.locator(".vt-sheet-table, .vt-sheet-note")).to_have_count(0)
+    page.locator(".stDataFrame canvas").first.evaluate("(canvas) => canvas.replaceChildren()")  # as just after
+    page.emulate_media(media="print", color_scheme=scheme)
+    table = page.locator(".stDataFrame.vt-sheet-picture")
+    expect(table).to_be_visible()
+    assert ("invert" in table.locator("canvas").first.evaluate(turned)) == (scheme == "dark")
+    assert table.evaluate("(table) => table.getBoundingClientRect().width") <= PORTRAIT["width"] + 1
+    expect(page.locator(".vt-sheet-picture + .vt-sheet-note")).to_have_text(wording("a_table_as_it_was_drawn"))
+    page.emulate_media(media="null", color_scheme=scheme)
+    expect(page.locator(".vt-sheet-picture, .vt-sheet-turned, .vt-sheet-note")).to_have_count(0)
 
 
 @pytest.mark.parametrize("look", ["dark", "projector"])
@@ -180,47 +241,9 @@ def test_a_dark_page_and_a_projected_one_are_printed_light(app_server: str, brow
         assert set(colours) <= {"rgb(21, 24, 29)", "rgb(86, 94, 105)", "rgb(9, 80, 155)"}  # text, muted, the source
         page.emulate_media(media="null", color_scheme=scheme)
         expect(page.locator(".vt-printed, .vt-sheet-head")).to_have_count(0)
-
-
-def test_a_long_table_says_how_many_rows_are_left_out(app_server: str, browser: Browser) -> None:
-    with viewed(browser, app_server, "/input", **VIEW) as page:
-        ready(page, "Input")
-        count = int(page.locator(".stDataFrame canvas table").first.get_attribute("aria-rowcount") or 0) - 1
-        page.emulate_media(media="print")
-        expect(page.locator(".vt-sheet-table").first).to_be_visible()
-        shown = page.locator(".vt-sheet-table").first.locator("tr").count() - 1
-        assert 0 < shown < count
-        expect(page.locator(".vt-sheet-note").first).to_have_text(wording("rows_on_paper", shown, count))
-        page.emulate_media(media="null")
-
-
-@pytest.mark.parametrize("scheme", ["dark", "light"])
-def test_a_table_that_was_only_just_drawn_is_printed_light_and_as_wide_as_the_sheet(
-    app_server: str, browser: Browser, scheme: str
-) -> None:
-    turned = "(canvas) => getComputedStyle(canvas).filter"
-    with viewed(browser, app_server, "/input", scheme=scheme, **VIEW) as page:
-        ready(page, "Input")
-        page.set_viewport_size(PORTRAIT)
-        page.locator(".stDataFrame canvas").first.evaluate("(canvas) => canvas.replaceChildren()")  # as just after
-        page.emulate_media(media="print", color_scheme=scheme)
-        table = page.locator(".stDataFrame.vt-sheet-picture")
-        expect(table).to_be_visible()
-        assert ("invert" in table.locator("canvas").first.evaluate(turned)) == (scheme == "dark")
-        assert table.evaluate("(table) => table.getBoundingClientRect().width") <= PORTRAIT["width"] + 1
-        expect(page.locator(".vt-sheet-picture + .vt-sheet-note")).to_have_text(wording("a_table_as_it_was_drawn"))
-        page.emulate_media(media="null", color_scheme=scheme)
-        expect(page.locator(".vt-sheet-picture, .vt-sheet-turned, .vt-sheet-note")).to_have_count(0)
-
-
-def test_nothing_on_paper_says_where_to_point(app_server: str, browser: Browser) -> None:
-    with viewed(browser, app_server, "/decoding", **VIEW) as page:
-        ready(page, "Decoding")
-        hint = page.locator(".scrubber .hint")
-        expect(hint.filter(visible=True)).to_have_count(1)
-        assert squeezed(hint.first.text_content() or "") not in squeezed(
-            "".join(sheet.extract_text() for sheet in printed(page, format="A4").pages)
-        )
+        if look == "dark":
+            expect(page.locator(".stDataFrame:not(:has(canvas table))")).to_have_count(0)
+            a_table_that_was_only_just_drawn_is_light_and_as_wide_as_the_sheet(page, "dark")
 
 
 def test_a_long_address_is_in_full_once_and_its_beginning_on_each_sheet(app_server: str, browser: Browser) -> None:
@@ -244,39 +267,6 @@ def test_a_text_that_cannot_be_read_is_printed_with_the_reason(app_server: str, 
         expect(page.locator("[data-test-script-state=running], [data-testid=stSkeleton]")).to_have_count(0)
         said = squeezed(problem.text_content() or "")
         assert said and said in squeezed(printed(page, format="A4").pages[0].extract_text())
-
-
-@pytest.mark.parametrize(
-    ("path", "paper", "heading", "rows"),
-    [
-        ("masks", "A4 landscape", "How it was found", ("swapped", "each swapped for", "passes", "largest logit")),
-        ("playground", "A4 portrait", "Values", ("v0", "v1", "v2", "v3")),
-    ],
-)
-def test_a_small_table_is_on_one_sheet_with_what_it_is_called(
-    app_server: str, browser: Browser, path: str, paper: str, heading: str, rows: tuple[str, ...]
-) -> None:
-    title = next(name for name, (of, _) in PAGES.items() if of == path)
-    with viewed(browser, app_server, f"/{path}", **VIEW) as page:
-        ready(page, title)
-        sheets = [squeezed(sheet.extract_text()) for sheet in printed(page, **PAPERS[paper]).pages]
-        (sheet,) = [each for each in sheets if squeezed(heading) in each]
-        assert [row for row in rows if squeezed(row) not in sheet] == []
-
-
-def test_printed_cards_have_air_and_no_label_without_its_controls(app_server: str, browser: Browser) -> None:
-    with viewed(browser, app_server, "/models", **VIEW) as page:
-        ready(page, "Models")
-        page.emulate_media(media="print")
-        expect(page.locator(".st-key-model_add")).to_be_hidden()
-        inside = page.locator(".st-key-cards [class*=st-key-card_]").evaluate_all(
-            """(cards) => cards.map((card) => {
-              const [box, words] = [card, card.querySelector(".vt-card-name")].map((of) => of.getBoundingClientRect())
-              return words.left - box.left >= 8 && words.top - box.top >= 4
-            })"""
-        )
-        assert inside == [True] * 11
-        page.emulate_media(media="null")
 
 
 def test_no_card_is_alone_on_a_sheet_and_rows_stay_together(app_server: str, browser: Browser) -> None:
