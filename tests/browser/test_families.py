@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from browser.boxes import NOTES
 from browser.driving import address, opened, visit
 from browser.test_every_page import NARROW, arrived, problems
 from browser.test_pages import PAGES
 from playwright.sync_api import Browser, expect
-from served import APP, serving
-
-pytest.importorskip("transformers")
-from pretrained import ending, folder
 
 READ = {
     "m2m_100": "two hundred",
@@ -32,18 +26,6 @@ NOT_TOLD = {
     "Positions": "Bias by distance",
 }
 """What stands in the place of a picture, or beside another one."""
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    where = tmp_path_factory.mktemp("theirs")
-    for name in READ:
-        made = folder(where / "models" / name, name.replace("-", "/"))
-        if name.endswith("t5"):
-            ending(made)
-    command = [*APP, "--checkpoints", str(where / "models"), "--library", str(where / "library")]
-    with serving(command, where / "log") as started:
-        yield started
 
 
 DEALT = {
@@ -69,11 +51,11 @@ DEALT = {
     ],
 )
 def test_every_page_has_its_picture_or_its_sentence_and_nothing_on_it_overlaps_or_is_cut(
-    server: str, browser: Browser, models: dict[str, str]
+    their_server: str, browser: Browser, models: dict[str, str]
 ) -> None:
     wrong = {}
     assert {*DEALT} == {*PAGES} - {"Playground"}  # whose numbers are of no model
-    with opened(browser, server, "/models", script=NOTES, model_tab="open") as page:
+    with opened(browser, their_server, "/models", script=NOTES, model_tab="open") as page:
         for title, name in models.items():
             path, answer = PAGES[title]
             visit(page, f"/{path}", checkpoint=name, text=READ[name], run_view="whole")
