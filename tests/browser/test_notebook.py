@@ -84,9 +84,11 @@ def shown(output, stage=MATRIX, label=""):
     return drawn(output.frame_locator("iframe"), stage, label)
 
 
-def test_what_is_picked_is_known_in_the_next_cell_and_what_is_set_there_is_shown(browser, jupyter):
+def test_what_is_picked_is_known_in_the_next_cell_and_to_linked_pictures_and_what_is_set_is_shown(browser, jupyter):
     cells = (f"{RUN}\nfirst = {MAP.format(1)}\nfirst", "first.selection", 'first.selection = {"t": 3, "i": 2}', "first")
     cells += ("heard = []\nfirst.observe(heard.append, 'selection')", "len(heard)")
+    cells += tuple(f"{name} = {MAP.format(head)}\n{name}" for name, head in (("second", 0), ("other", 2)))
+    cells += ("vt.link(first, second)", "[each.selection for each in (first, second, other)]")
     with notebook(browser, jupyter, *cells) as (page, _):
         stage = shown(ran(page, 0), label="decoder layer 1, head 1")
         where = survey(stage)
@@ -101,22 +103,15 @@ def test_what_is_picked_is_known_in_the_next_cell_and_what_is_set_there_is_shown
         again.click(position=where.at(1, 1))
         expect_ring(stage, where.at(1, 1))
         assert said(page, 5) == 1
-
-
-def test_linked_pictures_share_what_is_picked_and_others_do_not(browser, jupyter):
-    cells = [RUN, *(f"{name} = {MAP.format(head)}\n{name}" for name, head in (("a", 0), ("b", 1), ("c", 2)))]
-    with notebook(browser, jupyter, *cells, "vt.link(a, b)", "[each.selection for each in (a, b, c)]") as (page, _):
-        ran(page, 0)
-        first, second, other = (shown(ran(page, number)) for number in (1, 2, 3))
-        where = survey(second)
+        second, other = (shown(ran(page, number)) for number in (6, 7))
         other.click(position=where.at(3, 3))
-        ran(page, 4)
-        first.click(position=where.at(1, 2))
+        ran(page, 8)
+        again.click(position=where.at(1, 2))
         expect_ring(second, where.at(1, 2))
-        expect_ring(other, where.at(3, 3))
+        expect_ring(other, where.at(3, 3))  # it is not linked
         second.click(position=where.at(2, 0))
-        expect_ring(first, where.at(2, 0))
-        assert said(page, 5) == [{"t": 2, "i": 0}, {"t": 2, "i": 0}, {"t": 3, "i": 3}]
+        expect_ring(again, where.at(2, 0))
+        assert said(page, 9) == [{"t": 2, "i": 0}, {"t": 2, "i": 0}, {"t": 3, "i": 3}]
 
 
 @pytest.mark.slow
