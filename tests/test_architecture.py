@@ -68,16 +68,24 @@ INSIDE = {"viz_transformer/ui/compat.py", "tests/streamlit_inside.py", "tests/ui
 
 def private_names(path: Path) -> Iterator[str]:
     """What a file uses of Streamlit that is not public: modules, and names with an underscore in front."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    text = path.read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(text)) if re.search(r"\b(streamlit|st)\b", text) else ():
         if isinstance(node, ast.Import):
             named = [each.name for each in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             named = [f"{node.module}.{each.name}" for each in node.names]
-        elif isinstance(node, ast.Attribute):
+        elif isinstance(node, ast.Attribute) and first_name(node) in ("st", "streamlit"):
             named = [re.sub(r"^st\.", "streamlit.", ast.unparse(node))]
         else:
             continue
         yield from (name for name in named if name.startswith("streamlit.") and private(name))
+
+
+def first_name(node: ast.expr) -> str:
+    """What stands before the first dot, if it is a name."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def private(name: str) -> bool:
