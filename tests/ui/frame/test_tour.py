@@ -84,7 +84,7 @@ def test_each_stop_has_the_numbers_of_its_run(name: str) -> None:
     app, trace = script("app.py"), run.trace
     said: dict[str, str] = {}
     for number, page in enumerate(PAGES, start=1):
-        app = opened(app.run(), page, checkpoint=name, text=text, stop=str(number))
+        app = opened(app, page, checkpoint=name, text=text, stop=str(number))
         found = panel(app)
         assert (found["number"], found["titles"], found["invited"]) == (number, MOVES, True)
         said[page] = found["said"]
@@ -282,7 +282,7 @@ def test_the_tour_begins_by_itself_where_the_app_is_opened_without_an_address() 
 
 
 def test_each_stop_leads_on_and_back() -> None:
-    app = script("app.py").run()
+    app = script("app.py")
     for number, page in enumerate(PAGES, start=1):
         opened(app, page, stop=str(number))
         back = [f"{PAGES[number - 2]}?stop={number - 1}"] if number > 1 else []
@@ -293,7 +293,7 @@ def test_each_stop_leads_on_and_back() -> None:
 
 
 def test_who_goes_to_another_page_than_the_next_stop_has_left_the_tour() -> None:
-    app = script("app.py").run()
+    app = script("app.py")
     assert panel(opened(app, "input", stop="1"))["number"] == 1
     assert components(app.switch_page("pages/positions.py").run(), "tour") == []
     assert components(app.switch_page("pages/input.py").run(), "tour") == []
@@ -303,7 +303,7 @@ def test_who_goes_to_another_page_than_the_next_stop_has_left_the_tour() -> None
 
 
 def test_a_text_that_cannot_be_read_has_the_stop_of_what_is_shown_instead() -> None:
-    app = script("app.py").run()
+    app = script("app.py")
     found = panel(opened(app, "decoding", text="9" * 90, stop="5"))
     assert "The model gave" in found["said"]
 
