@@ -59,32 +59,34 @@ def templated(where: Path, template: str, name: str = "gpt2") -> Path:
 Chatting = Callable[[str], Checkpoint]
 
 
-@pytest.mark.parametrize("text", ["two hundred", "  the cat\n", "naïve ☃", "{{ 7 * 7 }} {% x %}"])
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_a_chat_is_what_the_tokenizer_renders(tmp_path: Path, name: str, text: str) -> None:
+def test_a_chat_is_what_the_tokenizer_renders(tmp_path: Path, name: str) -> None:
     ckpt = load(templated(tmp_path / "model", TEMPLATES[name])).read_as(chat=True)
     codec = ckpt.codec("target")
     assert codec.choices == ("special_tokens", "chat")
-    said = [{"role": "user", "content": text}]
     tokenizer = codec.tokenizer  # type: ignore[attr-defined]
-    theirs = tokenizer.apply_chat_template(said, add_generation_prompt=True, return_dict=False)
-    assert list(codec.encode(text).ids) == list(theirs)
+    for text in ("two hundred", "  the cat\n", "naïve ☃", "{{ 7 * 7 }} {% x %}"):
+        said = [{"role": "user", "content": text}]
+        theirs = tokenizer.apply_chat_template(said, add_generation_prompt=True, return_dict=False)
+        assert list(codec.encode(text).ids) == list(theirs), text
 
 
-@pytest.mark.parametrize("typed", ["</s>", "<s>the</s>", "<pad> x", "</s></s>"])
-def test_special_tokens_that_are_typed_into_a_chat_stay_text_until_they_are_chosen(tmp_path: Path, typed: str) -> None:
+def test_special_tokens_that_are_typed_into_a_chat_stay_text_until_they_are_chosen(tmp_path: Path) -> None:
     ckpt = load(templated(tmp_path / "model", PLAIN))
     codec = ckpt.read_as(chat=True).codec("target")
-    tokenizer, said = codec.tokenizer, [{"role": "user", "content": typed}]  # type: ignore[attr-defined]
+    chosen = ckpt.read_as(chat=True, special_tokens=True).codec("target")
+    tokenizer = codec.tokenizer  # type: ignore[attr-defined]
     specials = {*tokenizer.all_special_ids}
-    theirs = tokenizer.apply_chat_template(
-        said, add_generation_prompt=True, return_dict=False, sanitize_control_tokens=True
-    )
-    ids = codec.encode(typed).ids
-    assert list(ids) == list(theirs) and [i for i in ids if i in specials] == [1, 2]
-    every = ckpt.read_as(chat=True, special_tokens=True).codec("target").encode(typed).ids
-    assert list(every) == list(tokenizer.apply_chat_template(said, add_generation_prompt=True, return_dict=False))
-    assert len([i for i in every if i in specials]) > 2
+    for typed in ("</s>", "<s>the</s>", "<pad> x", "</s></s>"):
+        said = [{"role": "user", "content": typed}]
+        theirs = tokenizer.apply_chat_template(
+            said, add_generation_prompt=True, return_dict=False, sanitize_control_tokens=True
+        )
+        ids = codec.encode(typed).ids
+        assert list(ids) == list(theirs) and [i for i in ids if i in specials] == [1, 2], typed
+        every = chosen.encode(typed).ids
+        theirs = tokenizer.apply_chat_template(said, add_generation_prompt=True, return_dict=False)
+        assert list(every) == list(theirs) and len([i for i in every if i in specials]) > 2, typed
 
 
 def test_a_chat_is_the_prefix_of_a_run_and_the_answer_is_written_behind_it(tmp_path: Path) -> None:
