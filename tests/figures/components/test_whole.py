@@ -193,18 +193,18 @@ def test_down_and_up_tell_the_step_sub_layer_by_sub_layer(shown, numbers):
 
 
 @contextmanager
-def clocked(browser, run, **looks):
+def clocked(browser, data, **looks):
     """In a browser of its own, with a clock that is told to go on."""
     own = {"viewport": {"width": 992, "height": 860}, "locale": "en-US"}
     with mounting(browser, "whole", **own, **looks) as mount:
-        view = mount(run_figure(run).data)
+        view = mount(data)
         stop_clock(view.page)
         view.page.locator(".stage").focus()
         yield view
 
 
 def test_it_plays_to_the_end_and_python_hears_of_the_last_step_alone(browser):
-    with clocked(browser, decode(tiny_checkpoint(), "abc", max_steps=2)) as view:
+    with clocked(browser, run_figure(decode(tiny_checkpoint(), "abc", max_steps=2)).data) as view:
         still = painted(view)
         view.press(" ")
         view.page.clock.run_for(700)
@@ -216,7 +216,8 @@ def test_it_plays_to_the_end_and_python_hears_of_the_last_step_alone(browser):
 
 
 def test_without_motion_a_step_is_there_at_once(browser):
-    with clocked(browser, decode(tiny_checkpoint(), "abc", max_steps=3), reduced_motion="reduce") as view:
+    run = decode(tiny_checkpoint(), "abc", max_steps=3)
+    with clocked(browser, run_figure(run).data, reduced_motion="reduce") as view:
         still = painted(view)
         view.press(" ")
         view.page.clock.run_for(500)
@@ -398,33 +399,32 @@ def test_each_level_is_saved_as_a_picture(shown, numbers, subtests):
                 assert all(f">{float(weight):.3f}<" in text for weight in row if 0.001 <= weight < 0.999)
 
 
-def test_at_rest_it_asks_for_what_one_may_look_into_and_never_once_it_is_gone(shown):
+def test_at_rest_it_asks_for_what_one_may_look_into_and_never_once_it_is_gone(browser):
     run = decode(tiny_checkpoint(), "abc", max_steps=3)
-    view = shown(alone(run))
-    view.page.clock.install()  # time goes on by itself, too, on a busy machine
-    view.page.evaluate("""() => {
-      window.asked = []
-      vizTransformerDetails.connect((places) => { window.asked.push(...places) })
-    }""")
-    asked = "window.asked.map(({ stack, kind, layer }) => `${stack ?? kind} ${layer}`)"
-    view.page.evaluate("vizTransformerSelection.receive({ kind: 'cross', layer: 1, t: 1, heads: 'mean' }, '')")
-    view.page.clock.run_for(500)
-    assert view.page.evaluate(asked) == []
-    view.page.evaluate("dispatchEvent(new PointerEvent('pointermove'))")
-    view.page.clock.run_for(50)
-    assert view.page.evaluate(asked) == []
-    view.page.clock.run_for(650)
-    assert view.page.evaluate(asked) == ["decoder 1"]
-    view.page.clock.run_for(10_000)  # nobody answers: twice for each
-    assert view.page.evaluate(asked)[:4] == ["decoder 1", "decoder 1", "decoder 0", "decoder 0"]
-    view.page.evaluate(
-        "vizTransformerSelection.receive({ kind: 'cross', layer: 1, t: 1, heads: 'mean', level: 'layer' }, '')"
-    )
-    view.page.clock.run_for(100)
-    count = len(view.page.evaluate(asked))
-    view.page.evaluate("window.remove()")
-    view.page.clock.run_for(20_000)
-    assert len(view.page.evaluate(asked)) == count
+    with clocked(browser, alone(run)) as view:
+        view.page.evaluate("""() => {
+          window.asked = []
+          vizTransformerDetails.connect((places) => { window.asked.push(...places) })
+        }""")
+        asked = "window.asked.map(({ stack, kind, layer }) => `${stack ?? kind} ${layer}`)"
+        view.page.evaluate("vizTransformerSelection.receive({ kind: 'cross', layer: 1, t: 1, heads: 'mean' }, '')")
+        view.page.clock.run_for(500)
+        assert view.page.evaluate(asked) == []
+        view.page.evaluate("dispatchEvent(new PointerEvent('pointermove'))")
+        view.page.clock.run_for(50)
+        assert view.page.evaluate(asked) == []
+        view.page.clock.run_for(650)
+        assert view.page.evaluate(asked) == ["decoder 1"]
+        view.page.clock.run_for(10_000)  # nobody answers: twice for each
+        assert view.page.evaluate(asked)[:4] == ["decoder 1", "decoder 1", "decoder 0", "decoder 0"]
+        view.page.evaluate(
+            "vizTransformerSelection.receive({ kind: 'cross', layer: 1, t: 1, heads: 'mean', level: 'layer' }, '')"
+        )
+        view.page.clock.run_for(100)
+        count = len(view.page.evaluate(asked))
+        view.page.evaluate("window.remove()")
+        view.page.clock.run_for(20_000)
+        assert len(view.page.evaluate(asked)) == count
 
 
 def test_a_model_that_writes_nothing_is_read(shown):
