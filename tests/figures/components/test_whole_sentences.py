@@ -90,12 +90,23 @@ def figure_of(text):
     return float(text.lstrip("<>"))
 
 
-@pytest.mark.parametrize("summary", BUNDLED, ids=lambda summary: summary.name)
-def test_each_share_token_layer_and_number_is_that_of_the_trace(shown, summary):
+def run_of(summary):
+    """A short run of a model."""
     source = min((source for source, _ in summary.examples()[:20]), key=len)
-    run = decode(load(summary.name), source, max_steps=4)
-    trace, figure = run.trace, run_figure(run, head=HEAD)
-    header, _ = payload.unpack(figure.data)
+    return decode(load(summary.name), source, max_steps=4)
+
+
+def test_each_share_token_layer_and_number_is_that_of_the_trace(shown, subtests):
+    view = shown(run_figure(run_of(BUNDLED[0]), head=HEAD).data)
+    view.page.evaluate(WRITTEN)
+    for summary in BUNDLED:
+        with subtests.test(model=summary.name):
+            check_sentences(view, run_of(summary))
+
+
+def check_sentences(view, run):
+    trace, data = run.trace, run_figure(run, head=HEAD).data
+    header, _ = payload.unpack(data)
     stack = header["stacks"][-1]
     row, layer = header["first_row"] + len(run.steps) - 1, stack["layers"] - 1
     kind, field, keys = ("decoder", "u", stack["tokens"])
@@ -105,8 +116,7 @@ def test_each_share_token_layer_and_number_is_that_of_the_trace(shown, summary):
     weights = trace[f"{site}.weights"][0, HEAD, row]
     mask = trace[f"{site}.mask"].expand(trace[f"{site}.weights"].shape)[0, HEAD, row]
     key = int(weights.argsort()[-2])  # the second largest: e to its score is not 1
-    view = shown(figure.data)
-    view.page.evaluate(WRITTEN)
+    view.give(data)
 
     def told(level):
         view.page.evaluate("window.written = []")
