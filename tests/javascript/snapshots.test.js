@@ -39,8 +39,8 @@ const made = (/** @type {any} */ maps = [1, 2, 3, 4, 5, 6, 7, 8], heads = 2) => 
 test("the last snapshot that is not behind the chosen step is shown, without one the last of all", () => {
   const { head } = made()
   assert.deepEqual(
-    [-5, 0, 999, 1000, 9999, undefined].map((step) => snapshotAt(head, step)),
-    [0, 0, 0, 1, 1, 1],
+    [-5, 0, 150, 999, 1000, 9999, undefined].map((step) => snapshotAt(head, step)),
+    [0, 0, 0, 0, 1, 1, 1],
   )
 })
 
@@ -63,6 +63,8 @@ test("a snapshot says its step, its loss and what it writes", () => {
 test("a cell says its tokens, its weight and of which step it is", () => {
   const now = snapshotNow(made([0.5, 0.25, 0.5, 0.25]), { kind: "decoder", model_snapshot: 0 })
   assert.ok(isSnapshotOpen(now, 0, 0) && !isSnapshotOpen(now, 1, 0))
+  const zero = snapshotNow(made([0.5, 0, 0.5, 0]), { kind: "decoder", model_snapshot: 0 })
+  assert.equal(snapshotCell(zero, 1, 0)[2], "masked, weight 0.0000")
   assert.deepEqual(snapshotCell(now, 1, 0), ["query 1: “b”", "key 0: “x”", "masked, weight 0.2500", "training step 0"])
 })
 
@@ -84,4 +86,35 @@ test("under the pointer is a cell of the map, and keys lead from the chosen one"
   assert.deepEqual(snapshotsPicture.describe(view, { r: 1, c: 0 }), snapshotCell(now, 1, 0))
   const to = (/** @type {string} */ key) => snapshotsPicture.keys(view, /** @type {any} */ ({ key }), { r: 1, c: 0 })
   assert.deepEqual([to("ArrowDown"), to("ArrowRight"), to("x")], [{ r: 1, c: 0 }, { r: 0, c: 0 }, null])
+})
+
+test("any head's map is that of its snapshot, and the mean that of all heads", () => {
+  const [layers, heads, queries, keys] = [2, 2, 3, 4]
+  const numbers = Float32Array.from({ length: 3 * layers * heads * queries * keys }, (_, n) => n / 1000)
+  const kind = { ...KIND, rows: axis("t", "query", "abc"), columns: axis("i", "key", "wxyz") }
+  const series = {
+    head: { caption: "", name: "", snapshots: [0, 10, 200].map((step) => ({ ...SNAPSHOTS[0], step })), kinds: [kind] },
+    arrays: {
+      losses: { shape: [3], encoding: "float32", values: new Float32Array(3) },
+      maps_0: { shape: [3, layers, heads, queries, keys], encoding: "float32", values: numbers },
+    },
+  }
+  const said = (
+    /** @type {number} */ s,
+    /** @type {object} */ chosen,
+    /** @type {number} */ r,
+    /** @type {number} */ c,
+  ) => snapshotCell(snapshotNow(series, { model_snapshot: [0, 10, 200][s], kind: "cross", ...chosen }), r, c).slice(2)
+  for (const [s, layer, head, r, c] of [
+    [0, 0, 0, 0, 1],
+    [2, 1, 1, 2, 2],
+    [1, 0, 1, 1, 0],
+  ]) {
+    const weight = (48 * s + 24 * layer + 12 * head + 4 * r + c) / 1000
+    assert.deepEqual(said(s, { layer, heads: [head] }, r, c), [
+      `weight ${weight.toFixed(4)}`,
+      `training step ${[0, 10, 200][s]}`,
+    ])
+  }
+  assert.equal(said(0, { layer: 0, heads: "mean" }, 1, 1)[0], "weight 0.0110") // of 0.005 and 0.017
 })

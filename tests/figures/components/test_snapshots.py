@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from mounted import mounted
+from mounted import mounted, stop_clock
 
 from viz_transformer import payload
 from viz_transformer.analysis.attention.axes import Axis, Texts
@@ -101,7 +101,7 @@ def test_what_does_not_fit_is_refused(snapshots, maps, sentence):
 # ---- in a browser
 
 
-def test_the_last_snapshot_is_shown_first_and_all_stand_in_the_list(browser):
+def test_all_stand_in_the_list_the_last_is_shown_and_other_data_take_its_place(browser):
     with mounted(browser, "snapshots", sent()) as shown:
         page = shown.page
         assert page.locator(".step").text_content() == "step 200"
@@ -113,99 +113,62 @@ def test_the_last_snapshot_is_shown_first_and_all_stand_in_the_list(browser):
         assert rows.nth(0).locator(".text").text_content() == f"{MARKUP} …"
         assert page.locator(".list b, .list img").count() == 0
         assert rows.nth(2).get_attribute("aria-selected") == "true"
+        shown.choose(model_snapshot=150, kind="cross", layer=0, heads="mean", t=1, i=0)
+        assert page.locator(".step").text_content() == "step 10"  # from an address: the one before it
+        page.locator(".stage").focus()
+        shown.press("ArrowRight")
+        shown.painted()
+        mean = CROSS.weights[1, 0, :, 1, 1].mean(dtype=np.float64)
+        assert shown.tooltip == [
+            f"query 1: reads “{TARGET.tokens[1]}”, writes “{WRITES.tokens[1]}”",
+            f"key 1: “{SOURCE.tokens[1]}”",
+            f"weight {mean:.4f}",
+            "training step 10",
+        ]
+        pressed = page.locator(".picks button[aria-pressed=true]").all_text_contents()
+        assert pressed == ["Decoder → source", "0", "mean"]
+        other = (SnapshotData(0, "x", True, False, 2.0), *SNAPSHOTS[1:])
+        for _ in range(2):
+            shown.give(sent(other))
+            assert page.locator(".list .row").nth(1).locator(".text").text_content() == "x"
+            assert page.locator(".list .row").count() == 4
 
 
-def test_the_slider_moves_in_the_browser_and_python_hears_of_it_once(browser):
-    with mounted(browser, "snapshots", sent()) as shown:
+def test_slider_list_and_buttons_choose_in_the_browser_and_python_hears_once_it_has_settled(browser):
+    own = {"locale": "en-US"}  # a browser of its own, whose time goes on where the test says so
+    with mounted(browser, "snapshots", sent(), **own) as shown:
         page = shown.page
+        stop_clock(page)
+
+        def settled():
+            page.clock.run_for(2000)
+            return shown.sent
+
         page.locator("input[type=range]").focus()
         shown.press("ArrowLeft", "ArrowLeft")
-        shown.painted()
+        page.clock.run_for(100)
         assert page.locator(".step").text_content() == "step 0"
         assert page.locator(".answer").text_content() == f"{MARKUP} … cut off here"
-        assert page.evaluate("window.sent") == []  # not before it has settled
-        assert shown.heard() == [{"model_snapshot": 0}]
-
-
-def test_a_row_and_the_keys_of_the_list_choose_a_snapshot(browser):
-    with mounted(browser, "snapshots", sent()) as shown:
-        shown.page.locator(".list .row").nth(2).click()
-        assert shown.heard(1) == [{"model_snapshot": 10}]
-        shown.page.locator(".list").focus()
+        assert shown.sent == []
+        assert settled() == [{"model_snapshot": 0}]
+        page.locator(".list .row").nth(2).click()
+        assert settled()[1:] == [{"model_snapshot": 10}]
+        page.locator(".list").focus()
         shown.press("Home")
-        shown.painted()
-        assert shown.page.locator(".step").text_content() == "step 0"
-        assert "writes “<b>bold</b>" in shown.page.locator(".list .chosen").get_attribute("aria-label")
-        assert shown.heard(2)[-1] == {"model_snapshot": 0}
-
-
-def test_a_step_from_the_address_is_found_or_the_one_before_it(browser):
-    with mounted(browser, "snapshots", sent()) as shown:
-        for wanted, step in ((10, 10), (150, 10), (10_000, 200), (0, 0)):
-            shown.choose(model_snapshot=wanted, kind="cross", layer=0, heads=[0])
-            assert shown.page.locator(".step").text_content() == f"step {step}"
-
-
-def said_of(browser, r, c, **chosen):
-    """What the tooltip says of a cell, reached by keyboard from the one on its left or right."""
-    with mounted(browser, "snapshots", sent()) as shown:
-        key, before = ("ArrowRight", c - 1) if c else ("ArrowLeft", 1)
-        shown.choose(**chosen, t=r, i=before, u=before)
-        shown.page.locator(".stage").focus()
-        shown.press(key)
-        shown.painted()
-        return shown.tooltip, shown.page.locator(".picks button[aria-pressed=true]").all_text_contents()
-
-
-@pytest.mark.parametrize(("snapshot", "layer", "head", "r", "c"), [(0, 0, 0, 0, 1), (2, 1, 1, 2, 2), (1, 0, 1, 1, 0)])
-def test_any_heads_map_is_that_of_the_snapshot(browser, snapshot, layer, head, r, c):
-    step = SNAPSHOTS[snapshot].step
-    said, picks = said_of(browser, r, c, model_snapshot=step, kind="cross", layer=layer, heads=[head])
-    assert said == [
-        f"query {r}: reads “{TARGET.tokens[r]}”, writes “{WRITES.tokens[r]}”",
-        f"key {c}: “{SOURCE.tokens[c]}”",
-        f"weight {CROSS.weights[snapshot, layer, head, r, c]:.4f}",
-        f"training step {step}",
-    ]
-    assert picks == ["Decoder → source", str(layer), str(head)]
-
-
-def test_the_mean_of_all_heads_is_said_to_be_one(browser):
-    said, picks = said_of(browser, 1, 1, model_snapshot=0, kind="cross", layer=0, heads="mean")
-    assert said[2] == f"weight {CROSS.weights[0, 0, :, 1, 1].mean(dtype=np.float64):.4f}"
-    assert picks == ["Decoder → source", "0", "mean"]
-
-
-def test_a_masked_cell_is_said_to_be_masked(browser):
-    said, _ = said_of(browser, 0, 2, model_snapshot=0, kind="decoder", layer=0, heads=[0])
-    assert said[2] == "masked, weight 0.0000"
-
-
-def test_kind_layer_and_head_are_picked_in_the_browser(browser):
-    with mounted(browser, "snapshots", sent()) as shown:
-        shown.choose(kind="cross", layer=0, heads=[0])
-        shown.page.get_by_role("button", name="Decoder → itself").click()
-        shown.page.get_by_role("button", name="Layer 1").click()
-        shown.page.get_by_role("button", name="Head 1").click()
-        shown.painted()
-        assert "Decoder → itself, layer 1, head 1" in shown.page.locator(".stage").get_attribute("aria-label")
-        assert shown.heard() == [{"kind": "decoder", "layer": 1, "heads": [1]}]
-
-
-def test_playing_goes_from_the_first_to_the_last_and_python_hears_the_last_only(browser):
-    with mounted(browser, "snapshots", sent()) as shown:
-        shown.page.get_by_role("button", name="Play the training").click()
-        shown.painted()
-        assert shown.page.locator(".step").text_content() == "step 0"
-        assert shown.page.get_by_role("button", name="Pause").count() == 1
-        assert shown.heard() == [{"model_snapshot": 200}]
-        assert shown.page.get_by_role("button", name="Play the training").count() == 1
-
-
-def test_new_data_of_another_sentence_takes_the_place_of_the_old(browser):
-    with mounted(browser, "snapshots", sent()) as shown:
-        other = (SnapshotData(0, "x", True, False, 2.0), *SNAPSHOTS[1:])
-        shown.give(sent(other))
-        assert shown.page.locator(".list .row").nth(1).locator(".text").text_content() == "x"
-        shown.give(sent(other))
-        assert shown.page.locator(".list .row").count() == 4
+        page.clock.run_for(100)
+        assert page.locator(".step").text_content() == "step 0"
+        assert "writes “<b>bold</b>" in page.locator(".list .chosen").get_attribute("aria-label")
+        assert settled()[2:] == [{"model_snapshot": 0}]
+        for name in ("Decoder → itself", "Layer 1", "Head 1"):
+            page.get_by_role("button", name=name).click()
+            page.clock.run_for(100)
+        assert "Decoder → itself, layer 1, head 1" in page.locator(".stage").get_attribute("aria-label")
+        assert settled()[3:] == [{"kind": "decoder", "layer": 1, "heads": [1]}]
+        page.locator(".list .row").nth(3).click()
+        settled()
+        page.get_by_role("button", name="Play the training").click()
+        page.clock.run_for(100)
+        assert page.locator(".step").text_content() == "step 0"
+        assert page.get_by_role("button", name="Pause").count() == 1
+        assert settled()[5:] == [{"model_snapshot": 200}]
+        assert page.get_by_role("button", name="Play the training").count() == 1
