@@ -12,8 +12,11 @@ import {
   isShrunk,
   sequenceOf,
 } from "../../viz_transformer/figures/components/parts/grid_maps.js"
-import { placeGrid } from "../../viz_transformer/figures/components/parts/grid_painting.js"
+import { paintGridWords, placeGrid } from "../../viz_transformer/figures/components/parts/grid_painting.js"
+import { recordingContext, textsOn } from "./recording_context.js"
 
+/** @type {any} */
+const paper = { one: (/** @type {string} */ name) => name, scale: () => ({ css: () => "" }) }
 const SIZES = { most: 100, least: 20, gap: 8, top: 30, bottom: 20, line: 16, margin: 50, between: 10, shared: 0 }
 /** @param {any} changes */
 const made = (changes = {}, /** @type {any} */ marks = {}) =>
@@ -132,4 +135,22 @@ test("arrows lead from head to head, and with Control or Shift nowhere", () => {
     [to("ArrowLeft", { ctrlKey: true }), to("ArrowLeft", { shiftKey: true }), to("Enter")],
     [null, null, null],
   )
+})
+
+test("the legend says what dots are only where there are any", () => {
+  const bits = (/** @type {number} */ value) => ({
+    shape: [2, 2],
+    encoding: "bits",
+    values: Uint8Array.from([0, value, 0, 0]),
+  })
+  const says = (/** @type {object} */ marks) => {
+    const maps = made({ title: "", unit: "weight", sizes: { ...SIZES, shared: 0 } }, marks)
+    const place = placeGrid(maps, null, sequenceOf(maps, null), { z: 1, width: 700, tall: 400 })
+    const [context, room] = [recordingContext(), { top: 700, bottom: 700 }]
+    const seen = { maps, place, sorting: null, chosen: null, scale: "fixed", ratio: 1, onPaper: false }
+    paintGridWords(context, paper, seen, room)
+    return textsOn(context).map(({ text }) => text)
+  }
+  assert.ok(!says({}).includes("not a number"))
+  assert.ok(says({ none: bits(1) }).includes("not a number"))
 })

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import pytest
-from mounted import WRITTEN, mounted
+from mounted import mounted
 from numpy.typing import NDArray
 from playwright.sync_api import Browser
 
@@ -260,75 +262,63 @@ THUMBNAIL = """(canvas, [line, side]) => {
 }"""
 
 
-def drawn(browser: Browser, maps: Any, scheme: theme.Theme = "light", **changes: Any) -> tuple[NDArray[Any], ...]:
-    """The colours of a single compact thumbnail of 48 pixels a side, from 0 to 1 and by the row. [y, x] each"""
-    with mounted(browser, "grid", of(maps, compact=True, **changes), color_scheme=scheme) as shown:
-        pictures = []
-        for scale in ("fixed", "row"):
-            shown.page.evaluate("document.querySelector('#host').style.width = '106px'")  # and 58 of them are labels
-            shown.choose(scale=scale)
-            found = shown.page.locator("canvas.base").evaluate(THUMBNAIL, [theme.palette(scheme).line, 48])
-            pictures.append(np.array(found))
-    return tuple(pictures)
+@contextmanager
+def drawing(browser: Browser, scheme: theme.Theme) -> Iterator[Callable[..., list[NDArray[Any]]]]:
+    """The colours of a single compact thumbnail of 48 pixels a side, for the maps given: from 0 to 1 and by the row.
+    [y, x] each
+    """
+    with mounted(browser, "grid", of(np.ones((1, 1, 1, 1)), compact=True), color_scheme=scheme) as shown:
+        shown.page.evaluate("document.querySelector('#host').style.width = '106px'")  # and 58 of them are labels
+
+        def draw(maps: Any, **changes: Any) -> list[NDArray[Any]]:
+            shown.give(of(np.asarray(maps, np.float32), compact=True, **changes))
+            pictures = []
+            for scale in ("fixed", "row"):
+                shown.choose(scale=scale)
+                found = shown.page.locator("canvas.base").evaluate(THUMBNAIL, [theme.palette(scheme).line, 48])
+                pictures.append(np.array(found))
+            return pictures
+
+        yield draw
 
 
 @pytest.mark.parametrize("scheme", theme.THEMES)
-def test_a_thumbnail_has_the_colours_of_its_weights(browser: Browser, scheme: theme.Theme) -> None:
-    colours = theme.palette(scheme).encoder
-    maps = np.array([[[[0, 1, 0], [0, 0, 0], [0.5, 0, 0.25]]]], dtype=np.float32)  # 16 pixels a cell
-    fixed, by_row = drawn(browser, maps, scheme)
-    for picture, half in ((fixed, colours[3]), (by_row, colours[6])):
-        assert set(picture[:16, 16:32].flat) == {colours[6]}
-        assert set(picture[:16, :16].flat) == set(picture[16:32].flat) == {colours[0]}
-        (found,) = set(picture[32:, :16].flat)
-        channels = [[int(colour[k : k + 2], 16) for k in (1, 3, 5)] for colour in (found, half)]
-        assert np.abs(np.subtract(*channels)).max() <= 2  # the root of a half is rounded to 8 bits
-
-
-def test_masked_cells_of_a_thumbnail_are_hatched_and_weight_under_the_mask_is_not(browser: Browser) -> None:
-    mask = np.array([[True, False], [True, False]])
-    for picture in drawn(browser, np.array([[[[1, 0], [0, 1]]]], dtype=np.float32), mask=mask):
-        assert set(picture[:24, 24:].flat) == {theme.LIGHT.surface, theme.LIGHT.line}
-        assert (picture[:24, 24:] == theme.LIGHT.line).mean() == pytest.approx(1 / 5, abs=0.02)
-        assert set(picture[24:, 24:].flat) == {theme.LIGHT.encoder[6]}
-
-
-@pytest.mark.parametrize("scheme", theme.THEMES)
-def test_what_is_not_a_number_is_dotted_in_a_thumbnail_and_what_is_not_there_blank(
-    browser: Browser, scheme: theme.Theme
+def test_a_thumbnail_has_the_colours_of_its_weights(
+    browser: Browser, scheme: theme.Theme, subtests: pytest.Subtests
 ) -> None:
-    colours, there = theme.palette(scheme), np.array([[True, True, False]])
-    for picture in drawn(browser, np.array([[[[1, np.nan, np.nan]]]], dtype=np.float32), scheme, valid=there):
-        assert set(picture[:, :16].flat) == {colours.encoder[6]}
-        assert set(picture[:, 16:32].flat) == {colours.no_number, colours.no_number_dot}
-        assert (picture[:, 16:32] == colours.no_number_dot).mean() == pytest.approx(4 / 25, abs=0.04)
-        assert set(picture[:, 32:].flat) == {colours.surface}
-
-
-@pytest.mark.parametrize("side", [48, 64, 300])
-def test_a_row_that_is_not_a_number_is_seen_however_low_it_is(browser: Browser, side: int) -> None:
-    maps = np.full((1, 1, side, side), 1 / side, dtype=np.float32)
-    maps[0, 0, side // 2] = np.nan
-    for picture in drawn(browser, maps):
-        strange = np.isin(picture, [theme.LIGHT.no_number, theme.LIGHT.no_number_dot])
-        assert strange.all(axis=1).sum() >= 1 and strange.any(axis=1).sum() <= 2
-
-
-def test_the_legend_of_a_grid_says_what_dots_are_only_where_there_are_any(browser: Browser) -> None:
-    plain, with_dots = (of(np.array([[[[1, value]]]], dtype=np.float32), compact=True) for value in (0.5, np.nan))
-    with mounted(browser, "grid", with_dots) as shown:
-        shown.page.evaluate(WRITTEN)
-        shown.give(plain)
-        assert "not a number" not in shown.page.evaluate("window.written")
-        shown.give(with_dots)
-        assert "not a number" in shown.page.evaluate("window.written")
-
-
-@pytest.mark.parametrize("side", [49, 64, 300])
-def test_no_large_weight_is_lost_where_cells_are_smaller_than_pixels(browser: Browser, side: int) -> None:
-    for picture in drawn(browser, np.eye(side, dtype=np.float32)[None, None]):
-        assert (picture == theme.LIGHT.encoder[6]).any(axis=0).all()
-        assert (picture == theme.LIGHT.encoder[6]).any(axis=1).all()
+    palette = theme.palette(scheme)
+    colours, unknown = palette.encoder, {palette.no_number, palette.no_number_dot}
+    with drawing(browser, scheme) as drawn:
+        with subtests.test("weights"):
+            fixed, by_row = drawn([[[[0, 1, 0], [0, 0, 0], [0.5, 0, 0.25]]]])  # 16 pixels a cell
+            for picture, half in ((fixed, colours[3]), (by_row, colours[6])):
+                assert set(picture[:16, 16:32].flat) == {colours[6]}
+                assert set(picture[:16, :16].flat) == set(picture[16:32].flat) == {colours[0]}
+                (found,) = set(picture[32:, :16].flat)
+                channels = [[int(colour[k : k + 2], 16) for k in (1, 3, 5)] for colour in (found, half)]
+                assert np.abs(np.subtract(*channels)).max() <= 2  # the root of a half is rounded to 8 bits
+        with subtests.test("what is not a number is dotted, and what is not there blank"):
+            for picture in drawn([[[[1, np.nan, np.nan]]]], valid=np.array([[True, True, False]])):
+                assert set(picture[:, :16].flat) == {colours[6]}
+                assert set(picture[:, 16:32].flat) == unknown
+                assert (picture[:, 16:32] == palette.no_number_dot).mean() == pytest.approx(4 / 25, abs=0.04)
+                assert set(picture[:, 32:].flat) == {palette.surface}
+        with subtests.test("masked cells are hatched, and weight under the mask is not"):
+            for picture in drawn([[[[1, 0], [0, 1]]]], mask=np.array([[True, False], [True, False]])):
+                assert set(picture[:24, 24:].flat) == {palette.surface, palette.line}
+                assert (picture[:24, 24:] == palette.line).mean() == pytest.approx(1 / 5, abs=0.02)
+                assert set(picture[24:, 24:].flat) == {colours[6]}
+        for side in (48, 49, 64, 300):
+            with subtests.test("a row that is not a number is seen however low it is", side=side):
+                maps = np.full((1, 1, side, side), 1 / side)
+                maps[0, 0, side // 2] = np.nan
+                for picture in drawn(maps):
+                    strange = np.isin(picture, [*unknown])
+                    assert strange.all(axis=1).sum() >= 1 and strange.any(axis=1).sum() <= 2
+            with subtests.test("no large weight is lost where cells are smaller than pixels", side=side):
+                for picture in drawn(np.eye(side)[None, None]):
+                    assert (picture == colours[6]).any(axis=0).all()
+                    assert (picture == colours[6]).any(axis=1).all()
 
 
 def test_what_thumbnails_were_made_of_is_not_needed_any_more():
