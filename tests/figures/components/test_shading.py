@@ -102,6 +102,7 @@ def test_above_512_tokens_a_weight_takes_16_bits():
         (np.ones((0, 2)), {}, "do not fit 0 queries"),
         (np.full((2, 2), -0.5), {}, "the smallest is -0.5"),
         (np.ones((2, 2)), {"mask": np.ones((1, 2))}, "does not have the shape of the weights"),
+        (np.ones((2, 2)), {"there": [[True]]}, "there"),
         (np.ones((2, 2)), {"writes": Texts(["a"])}, "1 written tokens do not fit 2 queries"),
     ],
 )
@@ -196,19 +197,6 @@ def test_each_key_has_the_shade_of_the_weight_that_the_query_gives_it(shown):
     assert view.sent == []  # Python was not asked
 
 
-def test_each_query_has_the_shade_of_the_weight_that_it_gives_the_key(shown):
-    weights = some_weights(4, 5)
-    view = shown(cross(weights))
-    view.choose(t=1, i=2)
-    view.switch("to this key")
-    assert view.style("backgroundColor", 1) == [shade(theme.LIGHT.cross, float(w)) for w in weights[:, 2]]
-    assert set(view.style("backgroundColor", 0)) == {NONE}
-    assert (view.marked("selected", 0), view.marked("other", 1)) == ([2], [1])
-    assert view.about == "What reads it: key 2: “k2”"
-    pressed = view.page.locator("button[aria-pressed=true]").all_text_contents()
-    assert pressed == ["to this key", "0–1"]
-
-
 def test_a_text_that_reads_itself_is_one_paragraph_with_query_and_shades(shown):
     weights = some_weights(3, 3)
     view = shown(self_attention(weights, ["same", "same", "else"]))
@@ -223,20 +211,33 @@ def test_a_text_that_reads_itself_is_one_paragraph_with_query_and_shades(shown):
     assert view.style("backgroundColor") == [shade(theme.LIGHT.encoder, float(w)) for w in weights[0]]
     view.switch("to this key")
     assert view.style("backgroundColor") == [shade(theme.LIGHT.encoder, float(w)) for w in weights[:, 2]]
+    assert view.about == "What reads it: key 2: “else”"
+    assert view.page.locator("button[aria-pressed=true]").all_text_contents() == ["to this key", "0–1"]
     view.tokens().nth(0).click()
     assert view.heard(2)[1] == {"j": 0}
     assert view.marked("selected") == [0]
 
 
-def test_the_scale_can_end_at_the_largest_weight_and_the_legend_says_so(shown):
-    weights = np.array([[0.1, 0.2, 0.3, 0.4], [0.25, 0.25, 0.25, 0.25]], np.float32)
-    view = shown(cross(weights))
-    view.choose(t=0)
-    assert view.legend == ["0", "", "1", "attention weight"]
+def test_masked_faint_and_chosen_tokens_are_marked_and_the_scale_can_end_at_the_largest_weight(shown):
+    weights = np.array([[0.25, 0.5, 0.25], [1, 0, 0]], np.float32)
+    view = shown(cross(weights, keys=["x", MARKUP, "y"], mask=[[1, 1, 0], [1, 0, 0]], hidden=np.array([0.95, 0.9])))
+    view.choose(t=0, i=2)
+    assert (view.marked("masked"), view.marked("faint"), view.marked("faint", 1)) == ([2], [0, 1, 2], [])
+    assert (view.marked("selected", 1), view.marked("other", 0)) == ([0], [2])
+    view.tokens(0).nth(1).hover()
+    assert view.tooltip == [
+        "query 0: “q0”",
+        f"key 1: “{MARKUP}”",
+        "weight 0.5000",
+        "0.9500 of this row's weight is hidden",
+    ]
+    assert view.page.locator("img").count() == 0
+    assert view.style("backgroundColor")[0] == shade(theme.LIGHT.cross, 0.25)
     view.switch("max")
-    assert view.style("backgroundColor")[3] == shade(theme.LIGHT.cross, 1)
-    assert view.style("backgroundColor")[1] == shade(theme.LIGHT.cross, float(weights[0, 1] / weights[0, 3]))
-    assert view.legend == ["0", "", "0.4000", "attention weight, full colour is the largest shown"]
+    assert view.style("backgroundColor")[0] == shade(theme.LIGHT.cross, 0.5)
+    assert view.legend[:3] == ["0", "", "0.5000"] and view.legend[3].startswith("attention weight, full colour")
+    view.choose(t=1, i=2)
+    assert (view.marked("masked"), view.marked("faint")) == ([1, 2], [])
 
 
 def test_text_can_be_read_on_every_shade(shown):
@@ -262,61 +263,6 @@ def test_text_can_be_read_on_every_shade(shown):
         # WCAG asks for 4.5 of small text. Where dark letters give way to light ones neither reaches it: 4.0 at best.
         assert ratios.min() > 3.5
         assert (ratios > 4.5).mean() > 0.8
-
-
-def test_masked_tokens_are_hatched_and_said_to_be(shown):
-    weights = np.array([[1, 0, 0], [0.25, 0.25, 0.5]], np.float32)
-    view = shown(cross(weights, mask=[[True, False, False], [True, True, False]], fill="-1e9"))
-    view.choose(t=0)
-    assert view.marked("masked") == [1, 2]
-    assert "hatched: masked" in view.legend[3]
-    view.tokens().nth(1).hover()
-    assert view.tooltip == ["query 0: “q0”", "key 1: “k1”", "masked (-1e9), weight 0.0000"]
-    view.choose(t=1)
-    assert view.marked("masked") == [2]
-    view.tokens().nth(2).hover()
-    assert view.tooltip[2] == "masked (-1e9), weight 0.5000"
-    assert view.style("backgroundColor")[2] == shade(theme.LIGHT.cross, 0.5)
-
-
-def test_a_token_that_no_step_could_read_has_no_shade_and_says_so(shown):
-    weights = np.array([[1, np.nan], [np.nan, np.nan]], np.float32)
-    there = [[True, False], [False, False]]
-    view = shown(cross(weights, mask=there, there=there))
-    view.choose(t=0)
-    assert view.style("backgroundColor") == [shade(theme.LIGHT.cross, 1), NONE]
-    assert view.marked("masked") == [] and "hatched" not in view.legend[3]
-    view.tokens().nth(1).hover()
-    assert view.tooltip == ["query 0: “q0”", "key 1: “k1”", "not there: no step had this number"]
-    with pytest.raises(ValueError, match="there"):
-        cross(weights, there=[[True]])
-
-
-def test_the_tooltip_has_both_tokens_with_positions_and_the_weight(shown):
-    weights = np.array([[0.00004, 0.99996, 0.0], [np.nan, 0.25, 0.5]], np.float32)
-    view = shown(cross(weights, ["a", "b"], ["x", MARKUP, "عالم"], writes=Texts(["b", "</s>"])))
-    view.choose(t=0)
-    view.tokens(0).nth(0).hover()
-    assert view.tooltip == ["query 0: reads “a”, writes “b”", "key 0: “x”", "weight <0.0001"]
-    view.tokens(0).nth(1).hover()
-    assert view.tooltip[1:] == [f"key 1: “{MARKUP}”", "weight >0.9999"]
-    view.tokens(0).nth(2).hover()
-    assert view.tooltip[1:] == ["key 2: “\u2068عالم\u2069”", "weight 0.0000"]
-    view.tokens(1).nth(1).hover()
-    assert view.tooltip == ["query 1: reads “b”, writes “</s>”"]
-    view.choose(t=1)
-    view.tokens(0).nth(0).hover()
-    assert view.tooltip[2] == "weight: not a number"
-    assert view.page.locator("img").count() == 0
-
-
-def test_a_rounded_weight_is_marked_as_one(shown):
-    weights = np.zeros((1, 600), np.float32)
-    weights[0, :2] = 0.3, 0.7
-    view = shown(cross(weights))
-    view.choose(t=0)
-    view.tokens().nth(0).hover()
-    assert view.tooltip[2] == "weight ≈ 0.3000"
 
 
 def test_keys_alone_suffice(shown):
@@ -375,11 +321,8 @@ def test_arabic_runs_from_the_right_and_so_do_its_keys(shown):
     assert view.focused == [[0, 2]]
     view.press("ArrowRight")
     assert view.focused == [[0, 1]]
-
-
-def test_an_arabic_phrase_in_an_english_text_runs_from_the_right(shown):
-    tokens = ["they", "say", "يولد", "جميع", "often", "enough"]
-    view = shown(self_attention(some_weights(6, 6), tokens))
+    phrase = ["they", "say", "يولد", "جميع", "often", "enough"]  # in an English text
+    view.give(self_attention(some_weights(6, 6), phrase))
     lefts = view.tokens().evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().left)")
     assert np.argsort(lefts[:5]).tolist() == [0, 1, 3, 2, 4]
 
@@ -402,39 +345,6 @@ def test_unknown_words_show_what_was_typed_and_what_is_read(shown):
     assert view.tokens(0).nth(1).locator("span").all_text_contents() == ["brwn", "<unk>"]
     view.tokens(0).nth(1).hover()
     assert view.tooltip[1] == "key 1: “<unk>”, typed “brwn”"
-
-
-def test_the_picture_is_saved_with_all_tokens_shades_and_caption(shown, tmp_path):
-    weights = some_weights(2, 60)
-    keys = [f"key{i}" for i in range(58)] + [MARKUP, "a" * 80]
-    view = shown(cross(weights, ["one", "two"], keys))
-    view.choose(t=1)
-    with view.page.expect_download() as saved:
-        view.pick_entry("SVG")
-    assert saved.value.suggested_filename == "picture.svg"
-    saved.value.save_as(tmp_path / "picture.svg")
-    svg = (tmp_path / "picture.svg").read_text(encoding="utf-8")
-    for text in ("a title", "a caption", "What it reads: query 1: “two”", "keys: source", "attention weight"):
-        assert text in svg
-    for n in range(58):  # those out of sight are in the picture, too
-        assert f">key{n}</text>" in svg
-        assert f'fill="{shade(theme.LIGHT.cross, float(weights[1, n]))}"' in svg
-    assert "<img" not in svg
-    assert ">" + "a" * 80 + "<" not in svg  # wider than the text, so broken as it is on screen
-    assert sum(len(run) for run in re.findall(">(a{4,})</text>", svg)) == 80
-    height = float(svg.split('height="')[1].split('"')[0])
-    assert height > view.page.locator(".component").bounding_box()["height"]
-    with view.page.expect_download() as saved:
-        view.pick_entry("PNG")
-    saved.value.save_as(tmp_path / "picture.png")
-    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_one_token_can_be_shown(shown):
-    view = shown(self_attention([[1.0]], ["x"]))
-    view.choose(i=0, j=0)
-    assert view.style("backgroundColor") == [shade(theme.LIGHT.encoder, 1)]
-    assert view.marked("selected") == [0]
 
 
 def test_new_text_takes_the_place_of_the_old_one(shown):
@@ -503,29 +413,6 @@ def test_while_the_steps_are_played_the_rest_of_an_answer_is_not_there_and_its_p
     assert cells.evaluate_all(looks) == before
 
 
-def test_the_source_is_shaded_by_the_step_and_the_answer_behind_it_is_faint(shown):
-    weights = some_weights(4, 5)
-    view = shown(cross(weights, grows=True))
-    for t in (0, 2):
-        view.choose(t=t)
-        assert view.style("backgroundColor", 0) == [shade(theme.LIGHT.cross, float(w)) for w in weights[t]]
-        assert (view.marked("unwritten", 0), view.marked("unwritten", 1)) == ([], [*range(t + 1, 4)])
-        assert view.marked("selected", 1) == [t]
-
-
-def test_queries_that_are_not_written_yet_read_no_key_and_do_not_set_the_scale(shown):
-    weights = np.array([[0.25, 0.75], [0.125, 0.875], [0.0, 1.0]], np.float32)
-    view = shown(cross(weights, grows=True))
-    view.choose(t=1, i=0)
-    view.switch("to this key")
-    view.switch("max")
-    assert view.style("backgroundColor", 1) == [
-        shade(theme.LIGHT.cross, 1), shade(theme.LIGHT.cross, 0.5), NONE
-    ]  # fmt: skip
-    view.choose(t=1, i=1)
-    assert view.legend[2] == "0.8750"
-
-
 def test_a_token_that_is_not_written_yet_says_so_and_can_be_chosen(shown):
     weights = np.tril(some_weights(4, 4))
     view = shown(answer(weights))
@@ -543,26 +430,12 @@ def test_a_token_that_is_not_written_yet_says_so_and_can_be_chosen(shown):
     view.painted()
     assert view.marked("unwritten") == []
     assert view.tooltip == ["query 3: “w3”", "key 3: “w3”", f"weight {weights[3, 3]:.4f}"]
-
-
-def test_keys_walk_on_into_what_is_not_written_yet(shown):
-    view = shown(answer(np.tril(some_weights(4, 4))))
     view.choose(t=1, u=0)
-    view.press(*["Tab"] * 6, "ArrowRight")
+    view.page.mouse.move(0, 0)
+    view.press("ArrowLeft")  # keys walk into what is not written yet
     assert view.focused == [[0, 2]]
     assert view.marked("unwritten") == [3]
     assert view.page.locator("[aria-live]").text_content() == ", ".join(view.tooltip)
-
-
-def test_the_saved_picture_has_what_is_not_written_yet_faintly(shown, tmp_path):
-    view = shown(answer(np.tril(some_weights(4, 4)), unit="weight"))
-    view.choose(t=1, u=0)
-    with view.page.expect_download() as saved:
-        view.pick_entry("SVG")
-    saved.value.save_as(tmp_path / "picture.svg")
-    svg = (tmp_path / "picture.svg").read_text(encoding="utf-8")
-    assert re.findall(r'<text [^>]*opacity="0.5"[^>]*>(w\d)</text>', svg) == ["w2", "w3"]
-    assert "faint: not written yet" in svg
 
 
 # ---- rows of which most is hidden
@@ -570,26 +443,41 @@ def test_the_saved_picture_has_what_is_not_written_yet_faintly(shown, tmp_path):
 FAINT = "attention weight, faint: more than 0.9 of the row is hidden"
 
 
-def test_shades_of_a_row_of_which_more_than_0_9_is_hidden_are_faint_and_the_legend_says_so(shown):
-    view = shown(cross(some_weights(3, 4), hidden=np.array([0.9, 0.95, 0.1])))
-    view.choose(t=0, i=0)
-    assert view.marked("faint") == [] and view.legend[3] == "attention weight"
-    view.choose(t=1, i=0)
-    assert view.marked("faint") == [0, 1, 2, 3] and view.marked("faint", 1) == []
-    assert view.legend[3] == FAINT
-    view.tokens(0).nth(2).hover()
-    assert view.tooltip[3] == "0.9500 of this row's weight is hidden"
-    view.page.get_by_role("button", name="to this key").click()
-    assert view.marked("faint", 1) == [1] and view.marked("faint") == []
-
-
-def test_the_saved_picture_has_faint_shades(shown, tmp_path):
-    view = shown(cross(some_weights(2, 3), hidden=np.array([0.1, 0.95])))
-    view.choose(t=1, i=0)
+def saved_svg(view):
     with view.page.expect_download() as saved:
         view.pick_entry("SVG")
-    saved.value.save_as(tmp_path / "picture.svg")
-    svg = (tmp_path / "picture.svg").read_text(encoding="utf-8")
+    assert saved.value.suggested_filename == "picture.svg"
+    return saved.value.path().read_text(encoding="utf-8")
+
+
+def test_the_picture_is_saved_with_all_tokens_shades_and_caption(shown, tmp_path):
+    weights = some_weights(2, 60)
+    keys = [f"key{i}" for i in range(58)] + [MARKUP, "a" * 80]
+    view = shown(cross(weights, ["one", "two"], keys))
+    view.choose(t=1)
+    svg = saved_svg(view)
+    for text in ("a title", "a caption", "What it reads: query 1: “two”", "keys: source", "attention weight"):
+        assert text in svg
+    for n in range(58):  # those out of sight are in the picture, too
+        assert f">key{n}</text>" in svg
+        assert f'fill="{shade(theme.LIGHT.cross, float(weights[1, n]))}"' in svg
+    assert "<img" not in svg
+    assert ">" + "a" * 80 + "<" not in svg  # wider than the text, so broken as it is on screen
+    assert sum(len(run) for run in re.findall(">(a{4,})</text>", svg)) == 80
+    height = float(svg.split('height="')[1].split('"')[0])
+    assert height > view.page.locator(".component").bounding_box()["height"]
+    with view.page.expect_download() as saved:
+        view.pick_entry("PNG")
+    saved.value.save_as(tmp_path / "picture.png")
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+    view.give(answer(np.tril(some_weights(4, 4)), unit="weight"))
+    view.choose(t=1, u=0)
+    svg = saved_svg(view)
+    assert re.findall(r'<text [^>]*opacity="0.5"[^>]*>(w\d)</text>', svg) == ["w2", "w3"]
+    assert "faint: not written yet" in svg
+    view.give(cross(some_weights(2, 3), hidden=np.array([0.1, 0.95])))
+    view.choose(t=1, i=0)
+    svg = saved_svg(view)
     assert re.findall(r'<text [^>]*opacity="0.5"[^>]*>(\w\d)</text>', svg) == ["k0", "k1", "k2"]
     legend = re.findall(r"<text [^>]*>([^<]+)</text>", svg)[-3:-1]
     assert " ".join(legend) == FAINT  # in two lines, for the picture is narrow
