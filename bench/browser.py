@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,7 +26,7 @@ PAGE = f"""<!doctype html><meta charset="utf-8">
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """The Chrome, Chromium or Edge that is found, without a window. Raises RuntimeError without one."""
-    path = find_chrome() or shutil.which("chromium-headless-shell")  # which `.ci/run` has on a new machine
+    path = find_chrome()
     if path is None:
         raise RuntimeError("no Chrome, Chromium or Edge was found: pictures are timed in a real browser")
     with sync_playwright() as playwright:

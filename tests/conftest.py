@@ -1,9 +1,8 @@
 """What all tests share: one thread, no network, the app as a process of its own, and a real browser.
 
-Which browser: Chromium's headless shell, which has no windows and costs an eighth less; else the Chrome, Chromium or
-Edge that is found; else Debian's package of that shell when root; else Playwright's own download, for at most 60 s.
-Without any, the browser tests are left out, and the last lines of the output say so; with VIZ_REQUIRE_BROWSER=1 that is
-a failure. `make test` runs them side by side in some processes (pytest-xdist), of
+Which browser: the Chrome, Chromium or Edge that is found; else Debian's package when root; else Playwright's own
+download, for at most 60 s. Without any, the browser tests are left out, and the last lines of the output say so;
+with VIZ_REQUIRE_BROWSER=1 that is a failure. `make test` runs them side by side in some processes (pytest-xdist), of
 which an idle one takes tests from another: `scheduling.py` says which it begins with.
 """
 
@@ -58,8 +57,6 @@ BROWSER_ARGS = [
     "--js-flags=--no-opt --min-semi-space-size=32",  # a page is there for seconds: less is compiled and collected
 ]
 
-SHELL = "chromium-headless-shell"  # a program, and its package in Debian
-
 REMEDY = "They need Chrome, Chromium or Edge, and are run by `make test`."
 
 TESTS = Path(__file__).resolve().parent
@@ -106,22 +103,17 @@ def works(path: str | None) -> bool:
         return False
 
 
-def headless_shell() -> str | None:
-    """The path of the Chromium that has no windows, or None where it is not installed."""
-    return shutil.which(SHELL)
-
-
-def debian_headless_shell() -> str | None:
-    """The path of that Chromium after installing Debian's package, or None where that cannot be done."""
+def debian_chromium() -> str | None:
+    """The path of Chromium after installing Debian's package, or None where that cannot be done."""
     if shutil.which("apt-get") is None or os.geteuid() != 0:
         return None
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for command in (["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends", SHELL]):
+    for command in (["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends", "chromium"]):
         try:
             subprocess.run(command, env=environment, capture_output=True, timeout=300)
         except subprocess.TimeoutExpired:
             return None
-    return headless_shell()
+    return find_chrome()
 
 
 def playwright_chromium() -> str | None:
@@ -140,7 +132,7 @@ def playwright_chromium() -> str | None:
 def browser_path(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The browser that the tests drive; one process at a time looks for it, and installs it if need be."""
     with FileLock(tmp_path_factory.getbasetemp().parent / "browser.lock"):
-        for candidate in (headless_shell, find_chrome, debian_headless_shell, playwright_chromium):
+        for candidate in (find_chrome, debian_chromium, playwright_chromium):
             path = candidate()
             if path is not None and works(path):
                 return path

@@ -31,8 +31,9 @@ import { pointIn, prepare, sharpness, tallness } from "./parts/stage.js"
 
 /**
  * `area` is zoomed to, of which `seen` is not scrolled out of view, from the cell `first` on. `fitted`: everything is made to
- * fit, however small. `revealed` is the cell that was scrolled to when it was chosen; `places` knows which is chosen.
- * @typedef {{map: MatrixMap, pixels: ImageData, area: Area, seen: Area, first: Cell, fitted: boolean,
+ * fit, however small. `revealed` is the cell that was scrolled to when it was chosen, `barred` the one
+ * that the scroll bars were left at; `places` knows which is chosen.
+ * @typedef {{map: MatrixMap, pixels: ImageData, area: Area, seen: Area, first: Cell, barred: Cell, fitted: boolean,
  *   places: ReturnType<typeof choices>, revealed: string, dragged: ?{x: number, y: number, cell: Cell, to?: {x: number, y: number}},
  *   scroller: HTMLElement, spacer: HTMLElement, scales: ReturnType<typeof choiceOf>, fit: HTMLButtonElement}} State
  * @typedef {Plot<MatrixPlace, Cell> & State} Matrix
@@ -115,6 +116,7 @@ function begin(matrix, menu) {
   matrix.foot.append(fit, scales.box, menu)
   const places = choices(() => matrix.draw())
   Object.assign(matrix, { scroller, spacer, scales, fit, places, first: { r: 0, c: 0 }, fitted: false, revealed: "" })
+  matrix.barred = matrix.first
 }
 
 const nowIn = (/** @type {Matrix} */ matrix) => matrixPicture.view(matrix).now
@@ -183,6 +185,7 @@ function drawBars(matrix) {
   Object.assign(scroller.style, { top: `${top}px`, height: `${h + 10}px` })
   spacer.style.width = `calc(100% + ${(area.c1 - area.c0 - shown.along) * cell}px)`
   spacer.style.height = `calc(100% + ${(area.r1 - area.r0 - shown.down) * rowHeight}px)`
+  matrix.barred = { r: seen.r0, c: seen.c0 }
   const { r, c } = scrolledTo(matrix)
   if (r === seen.r0 && c === seen.c0) return // somebody may be scrolling
   scroller.scrollTo({ left: (seen.c0 - area.c0) * cell, top: (seen.r0 - area.r0) * rowHeight, behavior: "instant" })
@@ -191,7 +194,7 @@ function drawBars(matrix) {
 /** @param {Matrix} matrix */
 function scroll(matrix) {
   const corner = scrolledTo(matrix)
-  if (corner.r === matrix.seen.r0 && corner.c === matrix.seen.c0) return
+  if (corner.r === matrix.barred.r && corner.c === matrix.barred.c) return // not by hand
   matrix.first = corner
   hover(matrix, null)
   matrix.draw()
