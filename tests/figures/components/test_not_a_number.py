@@ -1,19 +1,17 @@
 """What is not a number is dotted, named in the legend and said as such, neither 0 nor masked, in each picture."""
 
-import re
 from itertools import product
 
 import numpy as np
 import pytest
 from builders import tiny_checkpoint, tiny_config
-from drawing import SAID, heads_of, picture_of
+from drawing import heads_of, picture_of
 from mounted import WRITTEN, mounted
 from playwright.sync_api import expect
 
 from viz_transformer import payload, show
 from viz_transformer.analysis.attention.axes import Axis, Texts
-from viz_transformer.analysis.attention.picture import Meta, Picture
-from viz_transformer.analysis.weight.weight_numbers import QueryRow
+from viz_transformer.analysis.attention.picture import Picture
 from viz_transformer.figures import attention_heatmap, theme
 from viz_transformer.figures import run as run_figure
 from viz_transformer.figures.components.chips import Chip, ChipRow
@@ -41,30 +39,12 @@ COLOURS = """([canvas, x, y, width, height]) => {
 }"""
 
 
-POINTED_AT = """(stage) => {
-  const { left, top, width, height } = stage.getBoundingClientRect()
-  const found = []
-  for (let y = 60; y < height - 60; y += 24) for (let x = 20; x < width - 20; x += 24) {
-    stage.dispatchEvent(new PointerEvent("pointermove", { clientX: left + x, clientY: top + y, bubbles: true }))
-    const tooltip = stage.getRootNode().querySelector(".tooltip")
-    const said = tooltip?.checkVisibility() ? [...tooltip.querySelectorAll(":scope > div")] : []
-    if (said.length) found.push([x, y, said.map((each) => each.textContent)])
-  }
-  return found
-}"""
-"""What the tooltip says at each of many places, of which all are pointed at before the page answers."""
-
-
 def axes():
     names = "abc"
     return (
         Axis("t", "query", "reads", "target", Texts([f"q{each}" for each in names])),
         Axis("i", "key", "keys, source", "source", Texts([f"k{each}" for each in names])),
     )
-
-
-def matrix(values=WEIGHTS, **changes):
-    return picture_of(values, *axes(), **{"mask": MASK, **changes}).pack()
 
 
 def colours(shown, box, canvas="canvas.base"):
@@ -83,17 +63,6 @@ def written(shown):
     shown.page.evaluate(WRITTEN)
     shown.choose(t=2, i=2)
     return " ".join(shown.page.evaluate("window.written"))
-
-
-def cells(shown):
-    """The middle of each cell of a matrix, by row and column."""
-    found: dict[tuple[int, ...], list[tuple[int, int, str]]] = {}
-    for x, y, said in shown.page.get_by_role("application").evaluate(POINTED_AT):
-        place = tuple(int(re.match(r"\w+ (\d+)", line)[1]) for line in said[:2])
-        found.setdefault(place, []).append((x, y, said[2]))
-    return {
-        place: (*np.mean([at[:2] for at in all_of_it], axis=0), all_of_it[0][2]) for place, all_of_it in found.items()
-    }
 
 
 # ---- colours
@@ -144,100 +113,6 @@ def test_it_arrives_bit_by_bit_at_any_length(side):
 # ---- matrix
 
 
-@pytest.mark.parametrize("scheme", theme.THEMES)
-def test_a_cell_of_the_matrix_has_dots_and_where_it_is_masked_lines_too(browser, scheme):
-    palette = theme.palette(scheme)
-    with mounted(browser, "matrix", matrix(fill="-inf"), color_scheme=scheme) as shown:
-        found = cells(shown)
-        assert {place: said for place, (*_, said) in found.items()} == {
-            (0, 0): "weight 0.2500",
-            (0, 1): "weight 0.7500",
-            (0, 2): "masked (-inf), weight 0.0000",
-            (1, 0): "weight: not a number",
-            (1, 1): "weight: not a number",
-            (1, 2): "masked (-inf), weight: not a number",
-            **{(2, c): "masked (-inf), weight 0.0000" for c in range(3)},
-        }
-        shown.page.mouse.move(0, 0)
-
-        def around(*place):
-            x, y, _ = found[place]
-            return colours(shown, (x - 20, y - 20, 40, 40))
-
-        for place in ((1, 0), (1, 1)):
-            assert set(around(*place)) == dots(scheme)
-            assert around(*place)[palette.no_number_dot] == pytest.approx(1600 * 4 / 25, rel=0.1)
-        assert set(around(1, 2)) == {*dots(scheme), palette.line}
-        assert set(around(2, 1)) == {palette.surface, palette.line}
-
-
-def test_the_legend_says_what_dots_are_where_there_are_any(browser):
-    with mounted(browser, "matrix", matrix()) as shown:
-        assert "not a number" in written(shown)
-        shown.page.evaluate("window.written = []")
-        shown.give(matrix(np.nan_to_num(WEIGHTS)))
-        assert "not a number" not in " ".join(shown.page.evaluate("window.written"))
-        shown.page.evaluate("window.written = []")
-        there = np.isfinite(WEIGHTS)  # what no step had is empty, not dotted
-        shown.give(matrix(there=there))
-        assert "not a number" not in " ".join(shown.page.evaluate("window.written"))
-
-
-def test_a_screen_reader_hears_that_it_is_not_a_number(browser):
-    with mounted(browser, "matrix", matrix()) as shown:
-        shown.choose(t=1, i=1)
-        shown.page.get_by_role("application").focus()
-        shown.press("ArrowLeft")
-        expect(shown.page.locator("[aria-live]")).to_have_text("query 1: “qb”, key 0: “ka”, weight: not a number")
-
-
-@pytest.mark.parametrize("scale", ["row", "map"])
-def test_what_is_infinite_is_dotted_and_leaves_the_scale_to_the_others(browser, scale):
-    values = [[np.inf, -1, 0.5], [1, -np.inf, 0], [0, 0, NAN]]
-    data = matrix(values, mask=None, scale="diverging", quantity="difference")
-    with mounted(browser, "matrix", data) as shown:
-        shown.choose(scale=scale)
-        found = cells(shown)
-        assert [found[place][2] for place in ((0, 0), (1, 1), (2, 2))] == [
-            "difference ∞",
-            "difference -∞",
-            "difference: not a number",
-        ]
-        shown.page.mouse.move(0, 0)
-        for place in ((0, 0), (1, 1), (2, 2)):
-            x, y, _ = found[place]
-            assert set(colours(shown, (x - 10, y - 10, 20, 20))) == dots("light")
-        for place, end in (((0, 1), 0), ((1, 0), -1)):
-            x, y, _ = found[place]
-            assert set(colours(shown, (x - 2, y - 2, 4, 4))) == {theme.LIGHT.diverging[end]}
-        assert "not a number or infinite" in written(shown)
-
-
-def test_a_row_that_is_not_a_number_is_seen_where_cells_are_smaller_than_pixels(browser):
-    values = np.full((2000, 3), 1 / 3, np.float32)
-    values[1000] = NAN
-    rows = Axis("t", "query", "reads", "target", Texts(["q"] * 2000))
-    columns = axes()[1]
-    data = picture_of(values, rows, columns).pack()
-    with mounted(browser, "matrix", data) as shown:
-        box = shown.page.locator("canvas.base").bounding_box()
-        assert dots("light") & set(colours(shown, (0, 0, box["width"], box["height"])))
-
-
-def test_a_saved_matrix_has_the_dots_and_the_words(browser, tmp_path):
-    with mounted(browser, "matrix", matrix()) as shown:
-        with shown.page.expect_download() as download:
-            shown.pick_entry("SVG")
-        download.value.save_as(tmp_path / "svg")
-    svg = (tmp_path / "svg").read_text(encoding="utf-8")
-    assert ">not a number<" in svg
-    ground, dot = (
-        f'fill="rgb({", ".join(str(int(colour[k : k + 2], 16)) for k in (1, 3, 5))})"'
-        for colour in (theme.LIGHT.no_number, theme.LIGHT.no_number_dot)
-    )
-    assert svg.count(ground) == 4 and svg.count(dot) > 100  # three cells and the legend
-
-
 def test_the_picture_that_stands_alone_draws_it(browser):
     figure = attention_heatmap(WEIGHTS, ["a", "b", "c"], ["x", "y", "z"], title="a title")
     problems = []
@@ -260,90 +135,35 @@ def of_lines(weights=WEIGHTS, heads=("head 0",), **changes):
     return heads_of(maps, *axes(), heads=heads, **changes).pack_lines()
 
 
-@pytest.mark.parametrize("heads", [("head 0",), ("head 0", "head 1")])
-def test_a_query_whose_weights_are_not_a_number_has_no_line_but_dots(browser, heads):
-    with mounted(browser, "lines", of_lines(heads=heads)) as shown:
-        box = shown.page.locator("canvas.base").bounding_box()
-        found = colours(shown, (0, 0, box["width"], box["height"]))
-        assert found[theme.LIGHT.no_number] > 100 and found[theme.LIGHT.no_number_dot] > 20
-        words = written(shown)
-        assert "not a number" in words
-        said = shown.page.locator("output").text_content()
-        assert f"{3 * len(heads)} weights are not a number and have no line" in said
-        shown.give(of_lines(np.nan_to_num(WEIGHTS), heads=heads))
-        found = colours(shown, (0, 0, box["width"], box["height"]))
-        assert theme.LIGHT.no_number_dot not in found
-
-
-def test_lines_say_of_a_query_that_its_weights_are_not_a_number(browser):
+def test_a_query_whose_weights_are_not_a_number_has_no_line_but_dots(browser, subtests):
     with mounted(browser, "lines", of_lines()) as shown:
-        said = []
+        box = shown.page.locator("canvas.base").bounding_box()
+        for heads in (("head 0",), ("head 0", "head 1")):
+            with subtests.test(heads=len(heads)):
+                shown.choose(t=0)
+                shown.give(of_lines(heads=heads))
+                found = colours(shown, (0, 0, box["width"], box["height"]))
+                assert found[theme.LIGHT.no_number] > 100 and found[theme.LIGHT.no_number_dot] > 20
+                assert "not a number" in written(shown)
+                said = shown.page.locator("output").text_content()
+                assert f"{3 * len(heads)} weights are not a number and have no line" in said
+                shown.give(of_lines(np.nan_to_num(WEIGHTS), heads=heads))
+                found = colours(shown, (0, 0, box["width"], box["height"]))
+                assert theme.LIGHT.no_number_dot not in found
+        one = WEIGHTS.copy()
+        one[1, :2] = 0.5
+        shown.give(of_lines(one))
+        assert "1 weight is not a number and has no line" in shown.page.locator("output").text_content()
+        shown.give(of_lines())
         shown.choose(t=0)
         shown.page.get_by_role("application").focus()
+        said = []
         for key in ("Home", "ArrowDown", "ArrowDown"):
             shown.press(key)
             said.append(shown.page.locator("[aria-live]").text_content())
         assert "reads most: key 1 “kb”, weight 0.7500" in said[0]
         assert "3 weights not a number" in said[1] and "reads nothing" not in said[1]
         assert "reads nothing" in said[2] and "not a number" not in said[2]
-
-
-def test_one_weight_that_is_not_a_number_is_one(browser):
-    weights = WEIGHTS.copy()
-    weights[1, :2] = 0.5
-    with mounted(browser, "lines", of_lines(weights)) as shown:
-        assert "1 weight is not a number and has no line" in shown.page.locator("output").text_content()
-
-
-# ---- one row
-
-
-def of_row(**changes):
-    given = {
-        "query": np.array([1, -1], np.float32),
-        "keys": np.ones((3, 2), np.float32),
-        "scores": np.array([1, -np.inf, 0.5]),
-        "weights": np.array([NAN, NAN, NAN]),
-        "mask": np.array([True, True, False]),
-        **changes,
-    }
-    return QueryRow(**given).pack(axes(), 1, None, Meta(**SAID, fill="-inf"))
-
-
-@pytest.mark.parametrize("scheme", theme.THEMES)
-def test_the_strips_of_a_row_have_dots_and_the_legend_says_why(browser, scheme):
-    with mounted(browser, "row", of_row(), color_scheme=scheme) as shown:
-        box = shown.page.locator("canvas.base").bounding_box()
-        found = colours(shown, (0, 0, box["width"], box["height"]))
-        assert all(found[colour] > 100 for colour in dots(scheme))
-        assert "not a number or infinite" in written(shown)
-        shown.choose(i=0)
-        shown.page.get_by_role("application").focus()
-        said = []
-        for key in ("Home", "ArrowRight", "ArrowRight"):
-            shown.press(key)
-            said.append(shown.tooltip[-2:])
-        assert said == [
-            ["score 1.0000, 0.00 below the row's largest", "weight: not a number"],
-            ["score -∞", "weight: not a number"],
-            ["score 0.5000", "masked (-inf), weight: not a number"],
-        ]
-
-
-def test_a_row_of_keys_that_are_not_numbers_is_drawn(browser):
-    strange = {"query": [NAN, 1], "keys": [[1, 1], [NAN, np.inf], [0, 0]], "scores": [NAN, NAN, 0]}
-    with mounted(browser, "row", of_row(**strange)) as shown:
-        assert "not a number" in written(shown)
-        shown.choose(i=0)
-        shown.page.get_by_role("application").focus()
-        shown.press("Home")
-        assert shown.tooltip[-2] == "score: not a number"
-
-
-def test_a_row_of_numbers_has_no_dots(browser):
-    with mounted(browser, "row", of_row(scores=[1, 0, -np.inf], weights=[0.7, 0.3, 0])) as shown:
-        box = shown.page.locator("canvas.base").bounding_box()
-        assert theme.LIGHT.no_number not in colours(shown, (0, 0, box["width"], box["height"]))
 
 
 # ---- text
@@ -401,6 +221,9 @@ def test_the_whole_run_is_drawn_on_each_level_with_dots(browser, lost, subtests)
     figure = run_figure(lost, head=0)
     look = {"viewport": {"width": 992, "height": 860}, "reduced_motion": "reduce"}
     with mounted(browser, "whole", figure.data, **look) as shown:
+        said = shown.page.locator("ol.unseen li").all_text_contents()
+        assert any("has weights that are not a number" in each for each in said)
+        assert any("(its probability is not a number, so no token is the likeliest)" in each for each in said)
         for level in ("run", "layer", "attention", "weight"):
             with subtests.test(level=level):
                 shown.choose(**{**figure.chosen, "level": level, "t": 1, "i": 1})
@@ -414,13 +237,6 @@ def test_the_whole_run_is_drawn_on_each_level_with_dots(browser, lost, subtests)
                 said = " ".join(shown.page.locator("ol.unseen li").all_text_contents())
                 assert "not a number" in said
                 assert "attends to nothing" not in said
-
-
-def test_a_sub_layer_whose_row_is_not_a_number_does_not_take_nothing(browser, lost):
-    with mounted(browser, "whole", run_figure(lost, head=0).data, viewport={"width": 992, "height": 860}) as shown:
-        said = shown.page.locator("ol.unseen li").all_text_contents()
-        assert any("has weights that are not a number" in each for each in said)
-        assert any("(its probability is not a number, so no token is the likeliest)" in each for each in said)
 
 
 # ---- the steps
