@@ -442,31 +442,28 @@ def test_a_model_that_writes_nothing_is_read(shown):
     expect(view.page.locator(".now")).to_contain_text("Encoder layer 0, self-attention, mean of 4 heads: “a” puts")
 
 
-def test_of_one_step_it_is_said_that_it_is_the_only_one(shown):
-    run = decode(tiny_checkpoint(), "abc", max_steps=1)
-    view = shown(run_figure(run).data)
-    expect(view.page.locator(".now")).to_contain_text("Step 1 of 1: reads")
-
-
-@pytest.mark.parametrize("height", [400, 1000])
-def test_alone_on_a_page_it_is_as_high_as_it_asks_for(browser, numbers, tmp_path, height):
+def test_alone_on_a_page_it_is_as_high_as_it_asks_for(browser, numbers, tmp_path):
     file = tmp_path / "run.html"
     run_figure(numbers).save(file)
-    page = browser.new_page(viewport={"width": 992, "height": height})
-    page.goto(file.as_uri())
-    page.locator(".stage[data-painted]").wait_for()
-    assert 560 <= page.locator(".whole").bounding_box()["height"] <= 620
+    page = browser.new_page()
+    for height in (400, 1000):
+        page.set_viewport_size({"width": 992, "height": height})
+        page.goto(file.as_uri())
+        page.locator(".stage[data-painted]").wait_for()
+        assert 560 <= page.locator(".whole").bounding_box()["height"] <= 620
     page.close()
 
 
-@pytest.mark.parametrize("kind", ["decoder-only", "encoder-decoder"])
-def test_it_is_saved_as_a_picture(shown, kind):
-    run = decode(tiny_checkpoint(kind), "uv" if kind == "decoder-only" else "abc", max_steps=3)
-    view = shown(run_figure(run).data)
-    with view.page.expect_download() as saved:
-        view.pick_entry("SVG")
-    text = saved.value.path().read_text()
-    assert "Ribbons: attention weights of the mean of" in text
-    assert (">the answer<" in text) == (kind == "encoder-decoder")
-    assert run.text.strip()[:1] in text
-    assert "NaN" not in text
+def test_it_is_saved_as_a_picture_and_of_one_step_it_is_said_that_it_is_the_only_one(shown):
+    view = shown(run_figure(decode(tiny_checkpoint(), "abc", max_steps=1)).data)
+    expect(view.page.locator(".now")).to_contain_text("Step 1 of 1: reads")
+    for kind, text in (("decoder-only", "uv"), ("encoder-decoder", "abc")):
+        run = decode(tiny_checkpoint(kind), text, max_steps=3)
+        view.give(run_figure(run).data)
+        with view.page.expect_download() as saved:
+            view.pick_entry("SVG")
+        svg = saved.value.path().read_text()
+        assert "Ribbons: attention weights of the mean of" in svg
+        assert (">the answer<" in svg) == (kind == "encoder-decoder")
+        assert run.text.strip()[:1] in svg
+        assert "NaN" not in svg

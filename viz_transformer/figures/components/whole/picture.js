@@ -189,7 +189,6 @@ export class WholePicture {
     if (isOther || view.walkedStep !== view.chosenStep) view.walked = null // else the page answers while one walks
     this.#told = ""
     this.fetching.anew()
-    details.putAll(arrays)
     together.stop()
     for (const each of Object.values(this.scenes)) each.update()
     elements.stage.setAttribute(
@@ -197,6 +196,7 @@ export class WholePicture {
       `${header.title || "The whole run"}. Left and right arrow keys step, up and down walk through the layers of a step, Enter or plus goes in: to a layer, an attention, a weight; Escape or minus comes out; the space bar plays.`,
     )
     elements.controls.box.hidden = elements.faster.hidden = !view.writes()
+    details.putAll(arrays) // who listens draws: not before the scenes are those of this run
   }
   draw = () => {
     this.ways.look()
