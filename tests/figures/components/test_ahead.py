@@ -53,7 +53,7 @@ def caught_up(view):
     return says(view)
 
 
-def test_a_run_stands_in_the_place_of_the_pages_own_until_the_page_has_caught_up(page):
+def test_a_run_stands_in_the_place_of_the_pages_own_until_the_page_has_caught_up_and_makes_its_own_anew(page):
     assert says(page) == ["42", "forty-two", "vt-answer", False]
     page.give(run_ahead(t=3))
     assert says(page) == ["43", "given: forty-three", "vt-answer vt-plain", True]
@@ -64,10 +64,7 @@ def test_a_run_stands_in_the_place_of_the_pages_own_until_the_page_has_caught_up
     page.give(caught_up_payload("42"))
     assert caught_up(page) == ["42", "forty-two", "vt-answer", False]
     assert len(shown(page)) == 3
-
-
-def test_what_the_page_made_anew_stays_when_it_has_caught_up(page):
-    page.give(run_ahead())
+    page.give(run_ahead())  # what the page made anew stays when it has caught up
     page.page.evaluate("document.querySelector('.place').innerHTML = '<p class=\"own\">forty-four</p>'")
     page.give(caught_up_payload("44"))
     assert caught_up(page) == ["44", "forty-four", "own", False]
@@ -89,17 +86,14 @@ def test_the_last_that_is_told_holds(page):
     assert [each and each[0] for each in shown(page)] == [2]
 
 
-def test_the_end_of_what_was_overtaken_changes_nothing(page):
+def test_the_end_of_what_was_overtaken_changes_nothing_nor_does_a_run_what_somebody_writes(page):
     told = [b64encode(each).decode() for each in (run_ahead(), run_ahead("44", "forty-four", count=2))]
     page.page.evaluate("([first, second]) => { const end = window.give(first); window.give(second); end() }", told)
     page.painted()
     assert says(page)[0] == "44" and says(page)[3]
     page.give(caught_up_payload("42"))
     assert caught_up(page)[0] == "42"
-
-
-def test_what_somebody_writes_is_left_alone(page):
-    page.page.locator("textarea").fill("4")
+    page.page.locator("textarea").fill("4")  # what somebody writes is left alone
     page.give(run_ahead())
     assert says(page)[0] == "4"
 
