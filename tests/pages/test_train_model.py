@@ -42,7 +42,7 @@ def until(app: AppTest, there: Callable[[], object]) -> None:
     deadline = time.monotonic() + SECONDS
     while not there():
         assert time.monotonic() < deadline, words(app)
-        time.sleep(0.2)
+        time.sleep(0.5)
         again(app)
 
 
