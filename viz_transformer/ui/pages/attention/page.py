@@ -22,6 +22,7 @@ from viz_transformer.analysis.attention.picture import Picture
 from viz_transformer.analysis.attention.sharing import describe_heads, find_sharing_heads, sharing
 from viz_transformer.figures import labels
 from viz_transformer.figures.theme import MAX_HEADS
+from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.numerals import percent
 from viz_transformer.sentences import capitalised
@@ -74,6 +75,19 @@ PANEL: Control[str] = Control(
 # ---- the map
 
 
+def prepare(both: Runs, chosen: Chosen) -> Chosen:
+    """The map of what is selected, which several views are about; None where there is none, as its view says."""
+    try:
+        return {"map": pictures.select_picture(both)}
+    except ValueError:
+        return {"map": None}
+
+
+def has_map(both: Runs, chosen: Chosen) -> bool:
+    """Whether there is a map, or two beside each other."""
+    return both.beside or chosen["map"] is not None
+
+
 def _has_several(chosen: Chosen) -> bool:
     return isinstance(chosen["heads"], tuple) and len(chosen["heads"]) > 1
 
@@ -84,7 +98,7 @@ def draw_map(shown: RunView, chosen: Chosen) -> Drawn:
         return draw_one_map(shown, chosen)
     heads = chosen["heads"]
     return Maps(
-        pictures=[maps.picture(shown, {**chosen, "heads": (head,)}) for head in heads],
+        pictures=[_make_picture(shown, {**chosen, "heads": (head,)}) for head in heads],
         titles=[of_frame.layer_and_head(chosen["layer"], head) for head in heads],
         key="attention_matrix",
     )
@@ -92,7 +106,15 @@ def draw_map(shown: RunView, chosen: Chosen) -> Drawn:
 
 def draw_one_map(shown: RunView, chosen: Chosen) -> Drawn:
     """The map of what is selected, of several heads in one."""
-    return Map(picture=maps.picture(shown, chosen), key="attention_matrix", follows=True)
+    return Map(picture=_make_picture(shown, chosen), key="attention_matrix", follows=True)
+
+
+def _make_picture(shown: RunView, chosen: Chosen) -> Picture:
+    """The map; of what a model does not tell of its attention the error has the whole sentence."""
+    try:
+        return maps.picture(shown, chosen)
+    except Unavailable as error:
+        raise ValueError(str(error)) from None
 
 
 def place_of_map(both: Runs) -> Column:
@@ -112,12 +134,9 @@ def below_map(both: Runs, chosen: Chosen) -> Iterator[Drawn]:
 # ---- the same as lines or as shaded text, or contributions beside weights and vice versa
 
 
-def draw_panel(both: Runs, chosen: Chosen) -> Drawn | tuple[()]:
-    """The panel below the map; nothing below a map that there is not, which says why."""
-    try:
-        picture = pictures.select_picture(both)
-    except ValueError:
-        return ()
+def draw_panel(both: Runs, chosen: Chosen) -> Drawn:
+    """The panel below the map."""
+    picture: Picture = chosen["map"]
     if chosen["panel"] == "contribution":
         return _draw_other_map(both, chosen)
     if picture.meta.quantity == "weight" and picture.meta.signed:
@@ -226,7 +245,7 @@ def _draw_special_tokens(shown: RunView, chosen: Chosen, head: int) -> Iterator[
 
 def ask(both: Runs, chosen: Chosen) -> Question | None:
     """Where the chosen heads look from the chosen row; None where there is no map."""
-    picture = pictures.asked_about(both)
+    picture = chosen["map"] or pictures.asked_about(both)
     if picture is None:
         return None
     position = chosen[KINDS[chosen["kind"]].queries.field]
@@ -235,7 +254,7 @@ def ask(both: Runs, chosen: Chosen) -> Question | None:
 
 def at_stop(both: Runs, chosen: Chosen) -> tuple[str, ...]:
     """The sentences about the chosen row of the map; none without a map."""
-    picture = pictures.asked_about(both)
+    picture = chosen["map"] or pictures.asked_about(both)
     if picture is None:
         return ()
     kind, position = chosen["kind"], chosen[KINDS[chosen["kind"]].queries.field]
@@ -279,6 +298,7 @@ PAGE = Page(
     how=words.HOW,
     not_to_conclude=words.NOT,
     controls=CHOICES,
+    prepare=prepare,
     views=(
         View(key="picture", draw=draw_map, draw_beside=draw_one_map, below=below_map, column=place_of_map),
         View(
@@ -286,10 +306,10 @@ PAGE = Page(
             draw_runs=draw_panel,
             controls=(PANEL,),
             column="left",
-            is_there=lambda both, chosen: not both.beside,
+            is_there=lambda both, chosen: has_map(both, chosen) and not both.beside,
         ),
         View(key="heads", draw_runs=draw_all_heads, column=lambda both: "left" if both.beside else "right"),
-        View(key="scores", draw_runs=draw_scores, column="right"),
+        View(key="scores", draw_runs=draw_scores, column="right", is_there=has_map),
     ),
     ask_runs=ask,
     at_stop=at_stop,
