@@ -406,7 +406,7 @@ PAGE = Page(
             is_scene=False,
         ),
     ),
-    ask_last=ask,
+    ask_runs=ask,
     caption=lambda both, chosen: words.of_the_run(shown_point()),
     messages=list_messages,
     looks="point",
