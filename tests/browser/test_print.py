@@ -209,6 +209,7 @@ def a_table_that_was_only_just_drawn_is_light_and_as_wide_as_the_sheet(
     turned = "(canvas) => getComputedStyle(canvas).filter"
     page.set_viewport_size(PORTRAIT)
     expect(page.locator(".vt-sheet-table, .vt-sheet-note")).to_have_count(0)
+    expect(page.locator(".stDataFrame:not(:has(canvas table))")).to_have_count(0)  # the others are all there
     page.locator(".stDataFrame canvas").first.evaluate("(canvas) => canvas.replaceChildren()")  # as just after
     page.emulate_media(media="print", color_scheme=scheme)
     table = page.locator(".stDataFrame.vt-sheet-picture")
